@@ -167,8 +167,7 @@ import Testing
     @Test func `inquiries of the command line get the rows of the control socket`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer", "Scanner"])
-        let answer = await fixture.api("POST", "/inquiries", body: Inquiry.events(EventQuery()).json).answer
-        guard case .stream(var stream) = answer.body else { throw Problem(500, "not a stream") }
+        var stream = try await fixture.api("POST", "/inquiries", body: Inquiry.events(EventQuery()).json).answer.stream
         var text = ""
         while let piece = try await stream.next() { text += piece }
         let lines = text.split(separator: "\n").compactMap { try? JSON.parse(String($0)) }

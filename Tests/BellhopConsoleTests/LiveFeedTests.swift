@@ -94,7 +94,7 @@ import Testing
         _ = try await fixture.happen(["Printer", "Scanner", "Printer"])
         let answer = await fixture.api("GET", "/events/stream?after=0&where=" + PercentEncoding.encode("task.title == 'Printer'"))
             .answer
-        guard case .stream(var stream) = answer.body else { throw Problem(500, "not a stream") }
+        var stream = try answer.stream
         #expect(answer.field("Content-Type") == "text/event-stream")
         #expect(try await stream.next()?.hasPrefix("retry: ") == true)
         #expect(Self.sequences(try await stream.next() ?? "") == [1, 3])
@@ -113,10 +113,7 @@ import Testing
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Before", "Before"])
         func begin(_ fields: [(String, String)] = []) async throws -> any ConsoleStream {
-            guard case .stream(let stream) = await fixture.api("GET", "/events/stream", headers: fields).answer.body else {
-                throw Problem(500, "not a stream")
-            }
-            return stream
+            try await fixture.api("GET", "/events/stream", headers: fields).answer.stream
         }
         var cut = try await begin()
         #expect(try await cut.next() == "retry: 2000\nid: 2\n: watching\n\n")
@@ -232,8 +229,8 @@ import Testing
         _ = try await fixture.happen(["Printer", "Mail", "Mail"])
         let condition = PercentEncoding.encode("task.title == 'Printer' || [1][task.title.size()] == 2")
         func read(_ query: String, _ fields: [(String, String)] = []) async throws -> String {
-            let answer = await fixture.api("GET", "/events/stream?where=\(condition)" + query, headers: fields)
-            guard case .stream(var lines) = answer.answer.body else { return answer.answer.text }
+            let answer = await fixture.api("GET", "/events/stream?where=\(condition)" + query, headers: fields).answer
+            var lines = try answer.stream
             _ = try await lines.next()
             return try await lines.next() ?? ""
         }

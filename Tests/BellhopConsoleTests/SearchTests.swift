@@ -18,15 +18,9 @@ import Testing
         await fixture.clock.jump(to: fixture.clock.now + .days(500))
         try await act()
         _ = try await fixture.store.prune(Retention(), at: fixture.clock.now)
-        var (numbers, before): ([Int64], Int64?) = ([], nil)
-        for _ in 0..<10 {
-            let page = await fixture.api("GET", "/audit?limit=2" + (before.map { "&before=\($0)" } ?? "")).json
-            numbers += page["rows"].elements.compactMap { $0["number"]?.asInt }
-            before = page["next"]?.asInt
-            if before == nil { break }
-        }
         // Row 10 says that the rows up to 5 were pruned.
-        #expect(numbers == [10, 9, 8, 7, 6])
+        let rows = await fixture.rows(of: "rows", "/audit?limit=2")
+        #expect(rows.map { $0["number"]?.asInt } == [10, 9, 8, 7, 6])
     }
 
     @Test func `a page without a condition is followed by another also if some of its events cannot be read`() {
@@ -40,15 +34,8 @@ import Testing
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<25).map { $0 % 5 == 0 ? "Mail \($0)" : "Printer \($0)" })
         func titles(_ when: String, limit: Int = 100) async -> [String] {
-            var (titles, before): ([String], Int64?) = ([], nil)
-            repeat {
-                let target =
-                    "/deliveries?limit=\(limit)&where=" + PercentEncoding.encode(when) + (before.map { "&before=\($0)" } ?? "")
-                let page = await fixture.api("GET", target).json
-                titles += (page["deliveries"]?.asArray ?? []).compactMap { $0["message"]?["title"]?.asString }
-                before = page["next"]?.asInt
-            } while before != nil
-            return titles
+            await fixture.rows(of: "deliveries", "/deliveries?limit=\(limit)&where=" + PercentEncoding.encode(when))
+                .compactMap { $0["message"]?["title"]?.asString }
         }
         let mails = ["Mail 20", "Mail 15", "Mail 10", "Mail 5", "Mail 0"]
         #expect(await titles("delivery.text.contains('Mail')") == mails)
@@ -65,16 +52,8 @@ import Testing
         let fixture = try await ConsoleFixture()
         try await fixture.show((0..<9).map { "Task \($0)" })
         func numbers(_ when: String, limit: Int = 100) async -> [String] {
-            var (numbers, after): ([String], String?) = ([], nil)
-            repeat {
-                let target =
-                    "/tasks?limit=\(limit)&where=" + PercentEncoding.encode(when)
-                    + (after.map { "&after=" + PercentEncoding.encode($0) } ?? "")
-                let page = await fixture.api("GET", target).json
-                numbers += (page["tasks"]?.asArray ?? []).compactMap { $0["task"]?["number"]?.asString }
-                after = page["next"]?.asString
-            } while after != nil
-            return numbers
+            await fixture.rows(of: "tasks", "/tasks?limit=\(limit)&where=" + PercentEncoding.encode(when), from: "after")
+                .compactMap { $0["task"]?["number"]?.asString }
         }
         let found = ["INC3", "INC4", "INC5", "INC6", "INC7", "INC8"]
         #expect(await numbers("int(task.number.substring(3)) > 2") == found)
@@ -106,14 +85,8 @@ import Testing
     @Test func `tasks without a number are found page by page, and shown with their id`() async throws {
         let fixture = try await ConsoleFixture()
         try await fixture.show((0..<9).map { "Page \($0)" }, numbered: false)
-        var (found, after): ([String], String?) = ([], nil)
-        repeat {
-            let target = "/tasks?limit=2" + (after.map { "&after=" + PercentEncoding.encode($0) } ?? "")
-            let page = await fixture.api("GET", target).json
-            found += (page["tasks"]?.asArray ?? []).compactMap { $0["task"]?["id"]?.asString }
-            after = page["next"]?.asString
-        } while after != nil
-        #expect(found == (0..<9).map { "key\($0)" })
+        let found = await fixture.rows(of: "tasks", "/tasks?limit=2", from: "after")
+        #expect(found.map { $0["task"]?["id"]?.asString } == (0..<9).map { "key\($0)" })
         let browser = try await fixture.logIn(as: .viewer)
         #expect(await browser.get("/tasks").text.contains("href=\"/tasks/key3\">key3</a>"))
         #expect(await browser.get("/tasks/key3").text.contains("Page 3"))

@@ -64,20 +64,15 @@ import Testing
         let page = await browser.get("/rules/acknowledge/workbench").text
         #expect(page.contains("<textarea id=\"text\"") && !page.contains("value=\"save\""))
         let text = Self.wrong.replacing("\n", with: "\r\n")
-        let checked = await browser.post("/rules/acknowledge/workbench", [("command", "check"), ("text", text), ("tag", "x")])
-            .text
+        let checked = await browser.work("check", text).text
         #expect(checked.contains("<span class=\"bad\">3  when: tsk.title") && checked.contains("did you mean `task`?"))
         #expect(checked.contains("<ins>+when: tsk.title") && checked.contains("<del>-when: task.title"))
-        let tested = await browser.post(
-            "/rules/acknowledge/workbench", [("command", "test"), ("text", Self.changed), ("tag", "x"), ("since", "30d")])
+        let tested = await browser.work("test", Self.changed, since: "30d")
         #expect(page.contains("name=\"since\" value=\"7d\"") && tested.text.contains("name=\"since\" value=\"30d\""))
         #expect(tested.text.contains("0 passed, 1 failed"))
-        let begun = await browser.post(
-            "/rules/acknowledge/workbench", [("command", "backtest"), ("text", Self.changed), ("tag", "x"), ("since", "1d")])
+        let begun = await browser.work("backtest", Self.changed, since: "1d")
         #expect(begun.status == 303 && begun.field("Location")?.hasPrefix("/backtests/") == true)
-        let saved = await browser.post(
-            "/rules/acknowledge/workbench", [("command", "save"), ("text", Self.changed), ("tag", "x")])
-        #expect(saved.status == 403)
+        #expect(await browser.work("save", Self.changed).status == 403)
     }
 
     @Test func `the page of a rule links to its text in the other mode, and nothing is written before saving`() async throws {
@@ -112,8 +107,7 @@ import Testing
         let fixture = try await ConsoleFixture(inFiles: true, mayEdit: true)
         try Data(ConsoleFixture.rule.replacing("\n", with: "\r\n").utf8).write(to: URL(fileURLWithPath: fixture.path))
         let browser = try await fixture.logIn(as: .operator)
-        let text = Self.changed.replacing("\n", with: "\r\n")
-        let page = await browser.post("/rules/acknowledge/workbench", [("command", "check"), ("text", text), ("tag", "x")]).text
+        let page = await browser.work("check", Self.changed.replacing("\n", with: "\r\n")).text
         for mark in ["<ins>", "<del>"] { #expect(page.components(separatedBy: mark).count == 2, "\(page)") }
         #expect(page.contains("<ins>+      text: &quot;A new one:"), "\(page)")
     }
@@ -124,13 +118,10 @@ import Testing
         let browser = try await fixture.logIn(as: .admin)
         let page = await browser.get("/rules/acknowledge/workbench").text
         #expect(page.contains(">\nrule: acknowledge\non: task_created\n") && !page.contains("\u{FFFD}"), "\(page)")
-        let wrong = await browser.post(
-            "/rules/acknowledge/workbench", [("command", "check"), ("text", Self.wrong), ("tag", "x")]
-        ).text
+        let wrong = await browser.work("check", Self.wrong).text
         #expect(wrong.contains("<span class=\"bad\">3  when: tsk.title") && !wrong.contains("\u{FFFD}"), "\(wrong)")
         let tag = RuleWorkshop.tag(of: Array(try fixture.ruleText().utf8))
-        let fields = [("command", "save"), ("text", Self.changed), ("tag", tag)]
-        #expect(await browser.post("/rules/acknowledge/workbench", fields).status == 303)
+        #expect(await browser.work("save", Self.changed, tag: tag).status == 303)
         #expect(try fixture.ruleText() == Self.changed.replacing("\n", with: "\r\n"))
     }
 
@@ -140,14 +131,12 @@ import Testing
         let page = await browser.get("/rules/acknowledge/workbench").text
         let mark = "name=\"tag\" value=\""
         let tag = String(page.components(separatedBy: mark)[1].prefix { $0 != "\"" })
-        let fields = [("command", "save"), ("text", Self.changed), ("tag", tag)]
-        let wrong = await browser.post(
-            "/rules/acknowledge/workbench", [("command", "save"), ("text", Self.wrong), ("tag", tag)])
+        let wrong = await browser.work("save", Self.wrong, tag: tag)
         #expect(wrong.status == 422 && wrong.text.contains("<span class=\"bad\">3  when: tsk.title"))
-        let saved = await browser.post("/rules/acknowledge/workbench", fields)
+        let saved = await browser.work("save", Self.changed, tag: tag)
         #expect(saved.status == 303 && saved.field("Location") == "/rules?saved=" + PercentEncoding.encode(fixture.path))
         #expect(try fixture.ruleText() == Self.changed)
-        let late = await browser.post("/rules/acknowledge/workbench", fields)
+        let late = await browser.work("save", Self.changed, tag: tag)
         #expect(late.status == 412 && late.text.contains("changed meanwhile"))
     }
 
@@ -175,8 +164,7 @@ import Testing
         let browser = try await fixture.logIn(as: .operator)
         for hostile in HostileTexts.titles + ["</textarea><script>alert(1)</script>", "</pre><img src=x onerror=alert(1)>"] {
             for text in [hostile, ConsoleFixture.rule + "# " + hostile] {
-                let answer = await browser.post(
-                    "/rules/acknowledge/workbench", [("command", "check"), ("text", text), ("tag", hostile)])
+                let answer = await browser.work("check", text, tag: hostile)
                 #expect(answer.status == 200)
                 #expect(answer.text.matches(of: /<script|<img|<\/textarea>/).count == 2, "\(hostile)")
             }

@@ -187,6 +187,17 @@ struct ConsoleFixture {
         return (answer.status, (try? JSON.parse(answer.bytes)) ?? .null, answer)
     }
 
+    /// All rows of a list, read page by page from an address with a query; the parameter takes the place of the next page.
+    func rows(of list: String, _ target: String, from parameter: String = "before") async -> [JSON] {
+        var (rows, place): ([JSON], String?) = ([], nil)
+        repeat {
+            let page = await api("GET", target + (place.map { "&\(parameter)=" + PercentEncoding.encode($0) } ?? "")).json
+            rows += page[list].elements
+            place = page["next"]?.asString ?? page["next"]?.asInt.map { String($0) }
+        } while place != nil
+        return rows
+    }
+
     func logIn(as role: ConsoleRole) async throws -> Browser { try await logIn(with: Self.tokens[role] ?? "") }
 
     func logIn(with token: String) async throws -> Browser { try await Browser(self, token) }
@@ -233,6 +244,12 @@ struct Browser {
         await fixture.desk.answer(ConsoleRequest("GET", target, headers: [("Cookie", cookie), ("Accept-Language", language)]))
     }
 
+    /// Sends the form of the workbench of the fixture's rule.
+    func work(_ command: String, _ text: String, tag: String = "x", since: String? = nil) async -> ConsoleAnswer {
+        let fields = [("command", command), ("text", text), ("tag", tag)] + (since.map { [("since", $0)] } ?? [])
+        return await post("/rules/acknowledge/workbench", fields)
+    }
+
     func post(
         _ target: String, _ fields: [(String, String)] = [], withToken: Bool = true, headers: [(String, String)] = []
     ) async -> ConsoleAnswer {
@@ -251,6 +268,14 @@ extension ConsoleAnswer {
     var bytes: [UInt8] { if case .bytes(let bytes) = body { bytes } else { [] } }
     var text: String { String(decoding: bytes, as: UTF8.self) }
     func field(_ name: String) -> String? { fields.first { $0.name == name }?.value }
+
+    /// The stream; throws the answer if it is not one.
+    var stream: any ConsoleStream {
+        get throws {
+            guard case .stream(let stream) = body else { throw Problem(status, text) }
+            return stream
+        }
+    }
 }
 
 extension AgentReading {
