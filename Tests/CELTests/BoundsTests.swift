@@ -2,6 +2,14 @@ import BellhopTesting
 import CEL
 import Testing
 
+/// Expects that an evaluation ends at this limit of cost.
+private func expectCostLimit(_ cost: Int64, _ text: String, _ variables: [String: Value] = [:]) throws {
+    var limits = Limits()
+    limits.cost = cost
+    let error = try failure(text, variables, limits: limits)
+    #expect(error.hasPrefix("cost-limit"), "\(error)")
+}
+
 /// Limits on expressions and on their evaluation: an error with a place, never a trap.
 struct BoundsTests {
     @Test func `an expression that is too long is refused`() {
@@ -52,21 +60,13 @@ struct BoundsTests {
         "[x, y].sort() != []",
     ])
     func `reading a long text repeatedly counts as cost`(_ body: String) throws {
-        var limits = Limits()
-        limits.cost = 1_000_000
-        let text = String(repeating: "a", count: 1_000_000)
-        let error = try failure(
-            "lists.range(10000).all(i, \(body) || i >= 0)", ["x": .string(text), "y": .string(text)], limits: limits)
-        #expect(error.hasPrefix("cost-limit"), "\(error)")
+        let text = Value.string(String(repeating: "a", count: 1_000_000))
+        try expectCostLimit(1_000_000, "lists.range(10000).all(i, \(body) || i >= 0)", ["x": text, "y": text])
     }
 
     @Test(arguments: ["regex.extractAll(x, 'a+b|a').size()", "regex.replace(x, 'a+b|a', 'c').size()"])
     func `matches that each read to the end of a long text count as cost`(_ expression: String) throws {
-        var limits = Limits()
-        limits.cost = 2_000_000
-        let text = String(repeating: "a", count: 200_000)
-        let error = try failure(expression, ["x": .string(text)], limits: limits)
-        #expect(error.hasPrefix("cost-limit"), "\(error)")
+        try expectCostLimit(2_000_000, expression, ["x": .string(String(repeating: "a", count: 200_000))])
     }
 
     @Test func `many matches in a long text cost no more than one walk over the text`() throws {
@@ -83,10 +83,7 @@ struct BoundsTests {
         "cel.bind(m, lists.range(100).transformMapEntry(i, v, {'key ' + string(v): v}), lists.range(60000).all(i, m['key 7'] == 7))",
     ])
     func `expensive functions count as cost`(_ expression: String) throws {
-        var limits = Limits()
-        limits.cost = 600_000
-        let error = try failure(expression, limits: limits)
-        #expect(error.hasPrefix("cost-limit"), "\(error)")
+        try expectCostLimit(600_000, expression)
     }
 
     @Test func `different maps have different hashes, and equal maps equal ones, so that distinct() takes linear time`() {
@@ -177,11 +174,7 @@ struct ShapeTests {
     func `a value with shared parts costs as much as traversing it`(_ body: String) throws {
         let error = try failure(nested("[a, a]", times: 90, body), ["x": 1])
         #expect(error.hasPrefix("memory-limit"), "\(error)")
-        var limits = Limits()
-        limits.cost = 100_000
-        let repeated = try failure(
-            nested("[a, a]", times: 10, "lists.range(1000).all(i, \(body) != 7)"), ["x": 1], limits: limits)
-        #expect(repeated.hasPrefix("cost-limit"), "\(repeated)")
+        try expectCostLimit(100_000, nested("[a, a]", times: 10, "lists.range(1000).all(i, \(body) != 7)"), ["x": 1])
     }
 
     @Test(arguments: [

@@ -174,6 +174,9 @@ public enum Arguments: Sendable, Hashable {
     case values(JSON.Object)
     case message(Message)
 
+    /// The message; nil for other arguments.
+    public var message: Message? { if case .message(let message) = self { message } else { nil } }
+
     /// The key of the conversation that it belongs to: that of a message, or of the alert that it acknowledges (`thread`); nil if none.
     public var conversation: String? {
         switch self {
@@ -191,7 +194,7 @@ public enum Arguments: Sendable, Hashable {
     }
 
     /// Whether it replaces the first message of its conversation.
-    public var updatesConversation: Bool { if case .message(let message) = self { message.update } else { false } }
+    public var updatesConversation: Bool { message?.update ?? false }
 }
 
 extension Delivery {

@@ -80,10 +80,7 @@ import Testing
         await loop.stop()
         let dead = try await bench.deliveries(.dead)
         let record = try #require(dead.first { $0.delivery.id == joined.first?.delivery.id })
-        guard case .message(let message) = record.delivery.arguments, let list = message.list else {
-            Issue.record("It is no message with a list: \(record.delivery.arguments)")
-            return
-        }
+        let list = try #require(record.delivery.arguments.message?.list)
         #expect(list.items.count + list.more >= 20, "\(list)")
         #expect(try await bench.deliveries(.available, .running).isEmpty)
     }

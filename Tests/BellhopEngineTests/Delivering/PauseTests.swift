@@ -20,10 +20,7 @@ import Testing
         #expect(try await bench.deliveries(.available).allSatisfy { $0.delivery.id.receiver == "chat" })
         let alerts = action.performed.filter { $0.delivery.id.receiver == "pager" }
         #expect(alerts.count == 1)
-        guard case .message(let message)? = alerts.first?.delivery.arguments else {
-            Issue.record("no message")
-            return
-        }
+        let message = try #require(alerts.first?.delivery.arguments.message)
         #expect(message.title.plainText == "The receiver chat is paused")
         #expect(try await bench.eventLines() == ["receiver_paused receiver/chat chat answered 404."])
         #expect(bench.recorder.count("receiver.paused") == 1)

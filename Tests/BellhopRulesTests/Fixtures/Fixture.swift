@@ -260,12 +260,6 @@ extension Routing {
     }
 }
 
-extension Arguments {
-    var message: Message? {
-        if case .message(let message) = self { message } else { nil }
-    }
-}
-
 extension Delivery {
     /// The delivery on one line, for comparing it as a whole.
     var line: String {

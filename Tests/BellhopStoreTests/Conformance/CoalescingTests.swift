@@ -27,10 +27,7 @@ import Testing
         let claims = try await bench.claim()
         #expect(claims.count == 1)
         let one = try #require(claims.first?.delivery)
-        guard case .message(let message) = one.arguments else {
-            Issue.record("no message")
-            return
-        }
+        let message = try #require(one.arguments.message)
         #expect(message.title.plainText == "40 messages")
         #expect(message.list?.items.count == 20 && message.list?.more == 20)
         #expect(message.list?.items.first?.plainText == "Task 1 (https://example.com/1)")
@@ -206,10 +203,8 @@ import Testing
         try await bench.enqueue((1...30).map { Self.message($0, lane: "rule") })
         #expect(try await bench.store.coalesce(receiver: "chat", above: 20, at: bench.now) == 30)
         let claims = try await bench.claim()
-        guard claims.count == 1, case .message(let message)? = claims.first?.delivery.arguments else {
-            Issue.record("not one message: \(claims)")
-            return
-        }
+        try #require(claims.count == 1)
+        let message = try #require(claims[0].delivery.arguments.message)
         #expect(message.list?.items.map(\.plainText).first?.hasPrefix("Task 1 ") == true)
         try await bench.finish(claims[0], .done(Sample.receipt))
         // One message before a message with a thread, and others behind it.

@@ -188,9 +188,7 @@ import Testing
         // The release is late, which gives each message as much more time.
         await bench.clock.pass(3600 + 1000)
         let held = try await bench.store.released(at: bench.now)
-        let messages = held.compactMap { held -> Message? in
-            if case .message(let message) = held.delivery.arguments { message } else { nil }
-        }
+        let messages = held.compactMap(\.delivery.arguments.message)
         let notes = [" – closed", " – gone", " – left"].map { [Message.Inline.text($0)] }
         let joined = Delivery.coalescing(
             Message.coalesced(messages, of: 3, as: .keptBack, notes: notes), insteadOf: held[0].delivery,
