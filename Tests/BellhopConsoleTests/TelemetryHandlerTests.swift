@@ -14,9 +14,7 @@ import Testing
         if let role { headers.append(("Authorization", "Bearer \(ConsoleFixture.tokens[role] ?? "")")) }
         if let accept { headers.append(("Accept", accept)) }
         let answer = await fixture.desk.answer(ConsoleRequest(method, path, headers: headers, peer: "192.0.2.1"))
-        guard case .bytes(let bytes) = answer.body else { return (answer.status, nil, "") }
-        let type = answer.fields.first { $0.name == "Content-Type" }?.value
-        return (answer.status, type, String(decoding: bytes, as: UTF8.self))
+        return (answer.status, answer.field("Content-Type"), answer.text)
     }
 
     @Test func `the console shows anyone whether the agent is ready, and only users the metrics`() async throws {

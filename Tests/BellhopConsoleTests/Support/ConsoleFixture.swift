@@ -206,7 +206,8 @@ struct ConsoleFixture {
     func sendLogin(
         with token: String? = nil, next: String? = nil, headers: [(name: String, value: String)] = []
     ) async -> ConsoleAnswer {
-        let fields = "token=\(token ?? Self.tokens[.viewer] ?? "")" + (next.map { "&next=\(PercentEncoding.encode($0))" } ?? "")
+        let token = PercentEncoding.encode(token ?? Self.tokens[.viewer] ?? "")
+        let fields = "token=\(token)" + (next.map { "&next=\(PercentEncoding.encode($0))" } ?? "")
         return await desk.answer(
             ConsoleRequest(
                 "POST", "/login", headers: [("Content-Type", "application/x-www-form-urlencoded")] + headers,

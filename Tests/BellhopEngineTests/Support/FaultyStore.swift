@@ -60,10 +60,7 @@ final class FaultyStore: Store {
     func stopFailing() { fail { _ in nil } }
 
     private func through<Value>(_ call: Call, _ work: () async throws(StoreError) -> Value) async throws(StoreError) -> Value {
-        traffic.withLock { traffic in
-            traffic.begun += 1
-            traffic.open += 1
-        }
+        begin()
         defer { traffic.withLock { $0.open -= 1 } }
         let interrupting = interruption.withLock { interruption -> (@Sendable () async -> Void)? in
             guard let found = interruption, found.call == call else { return nil }
@@ -283,12 +280,17 @@ final class FaultyStore: Store {
 
     /// Notes never fail here, but they count as traffic: the engine is not settled while one is read or written.
     private func counted<Value>(_ work: () async throws -> Value) async throws -> Value {
+        begin()
+        defer { traffic.withLock { $0.open -= 1 } }
+        return try await work()
+    }
+
+    /// Counts a call that begins.
+    private func begin() {
         traffic.withLock { traffic in
             traffic.begun += 1
             traffic.open += 1
         }
-        defer { traffic.withLock { $0.open -= 1 } }
-        return try await work()
     }
 }
 
