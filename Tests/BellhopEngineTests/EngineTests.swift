@@ -28,8 +28,7 @@ import Testing
     }
 
     @Test func `a digest that came due during downtime lists the current tasks`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<3))
+        let (bench, source) = try Bench.with(tasks(0..<3))
         let rules = "rule: digest\non: {schedule: \"30 9 * * *\"}\ndo: [{log: \"${{ size(tasks) }} open\"}]"
         let action = ScriptedAction()
         func engine(_ shelf: RuleShelf) -> Engine {
@@ -111,8 +110,7 @@ import Testing
     }
 
     @Test func `a source that hangs while preparing delays only the rules that read its tasks`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<2))
+        let (bench, source) = try Bench.with(tasks(0..<2))
         let hanging = ScriptedSource("slow", instance: "https://slow.example", clock: bench.clock, preparation: .days(1))
         let rules = """
             rule: mine
@@ -145,8 +143,7 @@ import Testing
     }
 
     @Test func `rules are checked again after a source has discovered its fields, before it is polled`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<1))
+        let (bench, source) = try Bench.with(tasks(0..<1))
         source.edit { $0.discoveredSchema = TaskSchema([.init("priority", .int), .init("severity", .int)]) }
         let shelf = try await bench.shelf(logRule(on: "task_created"))
         let seen = Mutex<[(fields: Int, polls: Int)]>([])
@@ -162,8 +159,7 @@ import Testing
     }
 
     @Test func `the number of tasks of a source that was never polled is unknown`() async throws {
-        let bench = try Bench()
-        let source = bench.source()
+        let (bench, source) = try Bench.with()
         source.edit { $0.lists = [.failure(Failure(.unreachable, .retry(after: nil), "nobody there"))] }
         let rules = "rule: digest\non: {every: 1h}\ndo: [{log: \"${{ size(tasks) }} open\"}]"
         let shelf = try await bench.shelf(rules, sources: [source])
@@ -307,8 +303,7 @@ import Testing
     }
 
     @Test func `one pass polls, fires timers, routes, and performs the deliveries that are due`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<3))
+        let (bench, source) = try Bench.with(tasks(0..<3))
         let rules =
             logRule(on: "task_created") + "\n---\n"
             + "rule: mourn\non: delivery_dead\ndo: [{log: \"mourn ${{ event.data.delivery.rule }}\"}]"
@@ -327,8 +322,7 @@ import Testing
     }
 
     @Test func `single passes delete old rows, too, and keep recent ones`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<3))
+        let (bench, source) = try Bench.with(tasks(0..<3))
         let shelf = try await bench.shelf(logRule(on: "task_created"))
         let engine = bench.engine(shelf: shelf, sources: [source])
         for day in 0..<60 {

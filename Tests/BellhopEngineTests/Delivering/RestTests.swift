@@ -91,8 +91,7 @@ import Testing
     @Test(arguments: [true, false]) func `deliveries wait for a rest that their connection asked a poll for`(
         _ isRestarted: Bool
     ) async throws {
-        let bench = try Bench()
-        let source = bench.source([])
+        let (bench, source) = try Bench.with()
         source.edit { state in
             state.receiver = "snow"
             state.lists = [.failure(Failure(.throttled, .rest(.seconds(600)), "429"))]
@@ -115,8 +114,7 @@ import Testing
     @Test(arguments: [true, false]) func `polls wait for a rest that their connection asked a delivery for`(
         _ isRestarted: Bool
     ) async throws {
-        let bench = try Bench()
-        let source = bench.source([])
+        let (bench, source) = try Bench.with()
         source.edit { $0.receiver = "snow" }
         let action = ScriptedAction(failing: Failure(.throttled, .rest(.seconds(600)), "429"))
         try await bench.enqueue([TestDelivery("1", receiver: "snow")])
@@ -133,8 +131,7 @@ import Testing
 
     @Test func `a run that is meant to end waits for the end of a short rest, and not of a long one`() async throws {
         for (rest, polls) in [(Duration.seconds(2), 2), (.seconds(3600), 1)] {
-            let bench = try Bench()
-            let source = bench.source(tasks(0..<1))
+            let (bench, source) = try Bench.with(tasks(0..<1))
             source.edit { $0.lists = [.failure(Failure(.throttled, .rest(rest), "429"))] }
             @Sendable func runOnce(_ context: EngineContext) async throws {
                 _ = try await Engine(context, shelf: RuleShelf(), sources: [(source, .minutely)], actions: { _ in nil }).runOnce()

@@ -99,8 +99,7 @@ import Testing
     }
 
     @Test func `new, removed and returned tasks are reported once, also across restarts`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<3))
+        let (bench, source) = try Bench.with(tasks(0..<3))
         for step in 0..<4 {
             var poller = bench.poller(source)
             if step == 1 { source.put(task("new")) }
@@ -152,8 +151,7 @@ import Testing
     }
 
     @Test func `losing and regaining the right to read details causes no event and keeps the stored details`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<3))
+        let (bench, source) = try Bench.with(tasks(0..<3))
         var poller = bench.poller(source)
         for isForbidden in [true, false, true, false, true] {
             source.edit { $0.isForbidden = isForbidden }
@@ -172,8 +170,7 @@ import Testing
     }
 
     @Test func `details that could not be read are requested again at the next poll`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<2))
+        let (bench, source) = try Bench.with(tasks(0..<2))
         var poller = bench.poller(
             source, PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(3600))))
         source.edit { $0.isForbidden = true }
@@ -185,8 +182,7 @@ import Testing
     }
 
     @Test func `a source's notice is reported once as long as it stays the same`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<2))
+        let (bench, source) = try Bench.with(tasks(0..<2))
         var poller = bench.poller(source)
         source.edit { $0.notice = "The account may not read details." }
         for _ in 0..<3 { _ = try await poller.pollOnce() }
@@ -194,8 +190,7 @@ import Testing
     }
 
     @Test func `a notice holds until the source has none for the details of other tasks`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<2))
+        let (bench, source) = try Bench.with(tasks(0..<2))
         var poller = bench.poller(source)
         source.edit { $0.notice = "The account may not read details." }
         for _ in 0..<2 {
@@ -209,8 +204,7 @@ import Testing
     }
 
     @Test func `a notice that differs only in its numbers is not reported again`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<2))
+        let (bench, source) = try Bench.with(tasks(0..<2))
         var poller = bench.poller(source, PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(90))))
         for count in 2..<8 {
             source.edit { $0.notice = "The details of \(count) of 9 tasks cannot be read." }
@@ -318,8 +312,7 @@ import Testing
     }
 
     @Test func `a field that the system computes from our update is our own change`() async throws {
-        let bench = try Bench()
-        let source = bench.source([task("a", fields: ["urgency": 3, "priority": 4])])
+        let (bench, source) = try Bench.with([task("a", fields: ["urgency": 3, "priority": 4])])
         source.edit {
             $0.schema = TaskSchema(
                 [.init("priority", .int), .init("urgency", .int)], roles: .init(computed: ["priority": ["urgency"]]))

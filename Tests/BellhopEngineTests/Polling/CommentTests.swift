@@ -58,8 +58,7 @@ import Testing
     }
 
     @Test func `a rule that answers every comment, its own included, stops after a few hops`() async throws {
-        let bench = try Bench()
-        let source = bench.source([task("a")])
+        let (bench, source) = try Bench.with([task("a")])
         let shelf = try await bench.shelf(
             """
             rule: echo

@@ -90,8 +90,7 @@ import Testing
     }
 
     @Test func `the source's cursor is stored with the poll`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<3))
+        let (bench, source) = try Bench.with(tasks(0..<3))
         source.edit { $0.cursor = Cursor(["from": 1]) }
         var poller = bench.poller(source)
         _ = try await poller.pollOnce()

@@ -69,8 +69,7 @@ import Testing
     }
 
     @Test func `an empty list is checked again after five minutes, however long the poll interval`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<3))
+        let (bench, source) = try Bench.with(tasks(0..<3))
         source.edit { $0.hasRecords = false }
         let clock = bench.clock
         try await bench.whilePolling(source, PollPlan(cadence: .every(.seconds(3600)))) {
@@ -103,8 +102,7 @@ import Testing
     // MARK: At the first poll
 
     @Test func `old tasks behind a falsely empty first list are the baseline, not new tasks`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<8))
+        let (bench, source) = try Bench.with(tasks(0..<8))
         source.edit { $0.lists = [.empty] }
         var first = bench.poller(source)
         #expect(try await first.pollOnce().isBaseline)
@@ -118,8 +116,7 @@ import Testing
     }
 
     @Test func `an empty first list is confirmed if it is still empty minutes later`() async throws {
-        let bench = try Bench()
-        let source = bench.source()
+        let (bench, source) = try Bench.with()
         var poller = bench.poller(source)
         for _ in 0..<6 {
             _ = try await poller.pollOnce()
@@ -140,8 +137,7 @@ import Testing
     }
 
     @Test func `an empty first list is checked again after five minutes, however long the poll interval`() async throws {
-        let bench = try Bench()
-        let source = bench.source()
+        let (bench, source) = try Bench.with()
         let clock = bench.clock
         let start = clock.now
         try await bench.whilePolling(source, PollPlan(cadence: .every(.seconds(3600)))) {

@@ -71,8 +71,7 @@ import Testing
     }
 
     @Test func `a source that waits for a person is polled at once when it is woken`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<2))
+        let (bench, source) = try Bench.with(tasks(0..<2))
         source.edit { $0.lists = [.failure(Failure(.unauthenticated, .pauseConnection, "401"))] }
         let bell = PollBell()
         try await bench.whilePolling(source, bell: bell) {
@@ -106,8 +105,7 @@ import Testing
 
     @Test(arguments: [Failure.Remedy.giveUp, .pauseConnection])
     func `a failure that needs a person is reported at once`(_ remedy: Failure.Remedy) async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<2))
+        let (bench, source) = try Bench.with(tasks(0..<2))
         source.edit { $0.lists = [.failure(Failure(.forbidden, remedy, "403"))] }
         var poller = bench.poller(source)
         _ = try await poller.pollOnce()
@@ -115,8 +113,7 @@ import Testing
     }
 
     @Test func `failures are counted across restarts and not reported again`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<2))
+        let (bench, source) = try Bench.with(tasks(0..<2))
         source.edit { $0.lists = Array(repeating: .failure(failure), count: 6) }
         for _ in 0..<6 {
             var poller = bench.poller(source)
@@ -130,8 +127,7 @@ import Testing
     }
 
     @Test func `a failing store does not make polls more frequent`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<2))
+        let (bench, source) = try Bench.with(tasks(0..<2))
         bench.store.fail { $0 == .commit ? .before : nil }
         let clock = bench.clock
         try await bench.whilePolling(source) {
@@ -144,8 +140,7 @@ import Testing
     }
 
     @Test func `a failing store is retried after seconds`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<2))
+        let (bench, source) = try Bench.with(tasks(0..<2))
         bench.store.fail { $0 == .open ? .before : nil }
         let clock = bench.clock
         try await bench.whilePolling(source) {

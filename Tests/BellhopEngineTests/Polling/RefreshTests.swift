@@ -6,16 +6,14 @@ import Testing
 /// Refreshing the details of tasks whose listing has not changed.
 @Suite struct `Refreshing details` {
     @Test func `the details of up to 200 tasks are read at every poll`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<200))
+        let (bench, source) = try Bench.with(tasks(0..<200))
         var poller = bench.poller(source)
         for _ in 0..<3 { _ = try await poller.pollOnce() }
         #expect(source.requests.details.map(\.count) == [200, 200, 200])
     }
 
     @Test func `the details of more than 200 tasks are read when they are a quarter of an hour old`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<201))
+        let (bench, source) = try Bench.with(tasks(0..<201))
         var poller = bench.poller(source)
         for _ in 0...15 {
             _ = try await poller.pollOnce()
@@ -28,8 +26,7 @@ import Testing
     }
 
     @Test func `a configured interval is respected, however few the tasks`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<5))
+        let (bench, source) = try Bench.with(tasks(0..<5))
         let plan = PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(300)))
         var poller = bench.poller(source, plan)
         for _ in 0..<5 {

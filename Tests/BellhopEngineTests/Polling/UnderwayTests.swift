@@ -31,8 +31,7 @@ import Testing
     }
 
     @Test func `the time of the last good poll is stored when the agent stops`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<2))
+        let (bench, source) = try Bench.with(tasks(0..<2))
         let shelf = try await bench.shelf(logRule(on: "task_created"))
         let engine = bench.engine(shelf: shelf, sources: [source])
         let (group, running) = runAsService(engine)
@@ -45,8 +44,7 @@ import Testing
     }
 
     @Test func `a single pass stores the time of its poll even without changes`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<2))
+        let (bench, source) = try Bench.with(tasks(0..<2))
         let shelf = try await bench.shelf(logRule(on: "task_created"))
         let engine = bench.engine(shelf: shelf, sources: [source])
         _ = try await engine.runOnce()
@@ -56,8 +54,7 @@ import Testing
     }
 
     @Test func `polls without changes store their time every ten minutes`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<2))
+        let (bench, source) = try Bench.with(tasks(0..<2))
         let start = bench.now
         try await bench.whilePolling(source) {
             await bench.run(until: start + .seconds(590))

@@ -229,8 +229,7 @@ extension `Escalations` {
 
     @Test func `whichever statement fails, each step and the end of an escalation are delivered once`() async throws {
         for statement in 1...60 {
-            let bench = try Bench()
-            let source = bench.source()
+            let (bench, source) = try Bench.with()
             let shelf = try await bench.shelf(Self.paging, sources: [source])
             var poller = bench.poller(source)
             _ = try await poller.pollOnce()

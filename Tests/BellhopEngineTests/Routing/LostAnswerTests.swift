@@ -77,8 +77,7 @@ import Testing
     @Test func `a rule that is paused for too many keys gets no more events, although the answer of the routing was lost`()
         async throws
     {
-        let bench = try Bench()
-        let source = bench.source()
+        let (bench, source) = try Bench.with()
         let shelf = try await bench.shelf(
             "rule: r\non: task_created\nonce: task.id\ndo: [{log: \"${{ task.id }}\"}]", sources: [source], maxKeys: 1)
         let router = Router(bench.context, shelf: shelf)

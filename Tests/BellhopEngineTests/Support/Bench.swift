@@ -71,12 +71,17 @@ struct Bench: Sendable {
         Poller(source, plan: plan, in: context)
     }
 
+    /// A new bench, with a source of these tasks.
+    static func with(_ tasks: [Snapshot] = []) throws -> (bench: Bench, source: ScriptedSource) {
+        let bench = try Bench()
+        return (bench, bench.source(tasks))
+    }
+
     /// A new bench, with a source of these tasks and its poller after the first poll.
     static func polled(
         _ tasks: [Snapshot] = [], _ plan: PollPlan = .minutely
     ) async throws -> (bench: Bench, source: ScriptedSource, poller: Poller) {
-        let bench = try Bench()
-        let source = bench.source(tasks)
+        let (bench, source) = try with(tasks)
         var poller = bench.poller(source, plan)
         _ = try await poller.pollOnce()
         return (bench, source, poller)
