@@ -21,10 +21,9 @@ extension RuleReader {
         let items = pair.value.mapping == nil ? pair.value.items ?? [] : [pair.value]
         guard !items.isEmpty else {
             let isEmpty = pair.value.items != nil
-            report(
+            return refuse(
                 "wrong-type", isEmpty ? "`escalate` has no steps" : "`escalate` must be a list of steps, not \(pair.value.kind)",
                 at: pair.value, help: "such as `escalate: [{after: 15m, do: […]}]`")
-            return nil
         }
         let read = items.enumerated().compactMap { step($1, at: $0, &steps) }
         guard read.count == items.count, let until else { return nil }
@@ -75,10 +74,9 @@ extension RuleReader {
 
     private mutating func step(_ node: YAML.Node, at place: Int, _ steps: inout StepReader) -> Escalation.Step? {
         guard node.mapping != nil else {
-            report(
+            return refuse(
                 "wrong-type", "a step of `escalate` must be a mapping, not \(node.kind)", at: node,
                 help: "such as `{after: 15m, do: […]}`")
-            return nil
         }
         let tree = tree(node, RuleKeys.escalation, of: "a step of `escalate`")
         let actions = node["do"].map { steps.read($0, under: "escalate.\(place)") } ?? []

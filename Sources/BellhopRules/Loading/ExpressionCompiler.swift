@@ -21,8 +21,7 @@ struct ExpressionCompiler: ProblemCollector {
         _ node: YAML.Node, _ what: String, expecting type: CELType? = nil
     ) -> (RuleExpression, CEL.Expression)? {
         guard let scalar = node.scalar else {
-            report("wrong-type", "\(what) must be an expression, not \(node.kind)", at: node)
-            return nil
+            return refuse("wrong-type", "\(what) must be an expression, not \(node.kind)", at: node)
         }
         if let cut = node.cutByComment() {
             problems.report(Diagnostic(cut, in: node.source, file: file))
@@ -30,13 +29,11 @@ struct ExpressionCompiler: ProblemCollector {
         }
         let text = scalar.meantText
         if text.trimmedBlanks.isEmpty {
-            report("empty-expression", "\(what) is empty", at: node, help: "write an expression, or leave the key out")
-            return nil
+            return refuse("empty-expression", "\(what) is empty", at: node, help: "write an expression, or leave the key out")
         }
         if let template = try? TemplateText(text), template.whole != nil {
-            report(
+            return refuse(
                 "template-in-expression", "\(what) is an expression already", at: node, help: "write it without `${{` and `}}`")
-            return nil
         }
         return compile(text, at: 0, of: node, what, expecting: type)
     }

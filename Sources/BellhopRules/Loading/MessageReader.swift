@@ -103,16 +103,14 @@ struct MessageReader: ProblemCollector {
         case .list(let element): type = element
         case .dyn: type = .dyn
         default:
-            report("wrong-type", "`of` must be a list, but this is a \(expression.type)", at: raw.node)
-            return nil
+            return refuse("wrong-type", "`of` must be a list, but this is a \(expression.type)", at: raw.node)
         }
         let empty = ArgumentCompiler.markdown(tree["empty"], with: &compiler)
         guard let name = tree["as"]?.json?.asString else { return nil }
         guard Self.isName(name) else {
-            report(
+            return refuse(
                 "wrong-value", "`\(name)` is not a valid name in expressions", at: node["as"] ?? node,
                 help: "letters, digits and `_`")
-            return nil
         }
         let outer = compiler.names
         compiler.names.declare(element: name, type, scope: SlotReader.elementScope + rule)

@@ -33,10 +33,9 @@ struct PatternReader: ProblemCollector {
     mutating func read(_ mapping: Mapping, _ node: Node) -> PatternDraft? {
         let kinds = mapping.filter { Pattern.Kind(rawValue: $0.name) != nil }
         guard let first = kinds.first, let kind = Pattern.Kind(rawValue: first.name) else {
-            report(
+            return refuse(
                 "missing-key", "`\(mapping.pairs[0].name)` needs `all`, `sequence` or `none` next to it", at: node,
                 help: "write, for example, `on: {none: task_commented, after: task_created, within: 4h, by: task.id}`")
-            return nil
         }
         for other in kinds.dropFirst() {
             report(
@@ -98,19 +97,17 @@ struct PatternReader: ProblemCollector {
             (entry.condition, entry.from) = (mapping["when"]?.value, mapping["from"]?.value)
             mapping["type"].map { entry.trigger.read($0.value) }
         } else if let mapping = node.mapping, let key = ["when", "from"].lazy.compactMap({ mapping[$0] }).first {
-            report(
+            return refuse(
                 "missing-key", "an event with `\(key.name)` needs `type`", at: node,
                 help: "write, for example, `{type: task_commented, when: \"!comment.own\"}`")
-            return nil
         } else {
             entry.trigger.read(node)
         }
         problems.report(entry.trigger.problems)
         if entry.trigger.schedule != nil || entry.trigger.pattern != nil {
-            report(
+            return refuse(
                 "wrong-value", "a schedule or a pattern cannot be one of several events", at: node,
                 help: "name a type, or write `{type: …, when: …}`")
-            return nil
         }
         return entry.trigger.triggers.isEmpty ? nil : entry
     }

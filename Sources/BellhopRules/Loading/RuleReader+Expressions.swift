@@ -91,10 +91,9 @@ extension RuleReader {
 
     mutating func throttle(_ node: YAML.Node, _ compiler: inout ExpressionCompiler) -> Rule.Throttle? {
         if let text = node.scalarText, (try? DurationText.parse(text)) != nil {
-            report(
+            return refuse(
                 "wrong-type", "`throttle` must be a mapping, not \(node.kind)", at: node,
                 help: "write `throttle: {every: \(text)}`")
-            return nil
         }
         let tree = tree(node, RuleKeys.throttle, of: "`throttle`")
         guard let every = tree["every"]?.json?.asInt else { return nil }

@@ -6,10 +6,9 @@ extension RuleReader {
     mutating func from(_ node: YAML.Node?, _ events: [EventDefinition]) -> [String]? {
         guard let node else { return [] }
         if node.items?.isEmpty == true {
-            report(
+            return refuse(
                 "wrong-type", "`from` names no source", at: node,
                 help: "name at least one source, or leave `from` out to use all sources")
-            return nil
         }
         var reader = SettingsReader<Never>(file: file)
         let value = reader.read(node, as: Setting("from", .list(.name), ""))

@@ -12,8 +12,7 @@ struct RuleReader: ProblemCollector {
     /// The rule's name, read first so that a rule with other errors still reserves its name.
     mutating func name(of node: YAML.Node) -> String? {
         guard let mapping = node.mapping else {
-            report("wrong-type", "a rule must be a mapping, not \(node.kind)", at: node, help: "begin with `rule: a-name`")
-            return nil
+            return refuse("wrong-type", "a rule must be a mapping, not \(node.kind)", at: node, help: "begin with `rule: a-name`")
         }
         guard let place = mapping["rule"]?.value else {
             // A misspelled `rule` is reported as an unknown key.
@@ -23,14 +22,12 @@ struct RuleReader: ProblemCollector {
             return nil
         }
         guard let name = place.scalarText, !name.isEmpty else {
-            report("wrong-type", "`rule` must be a name, not \(place.kind)", at: place)
-            return nil
+            return refuse("wrong-type", "`rule` must be a name, not \(place.kind)", at: place)
         }
         guard name.utf8.count <= 100, name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || ".-_".utf8.contains($0) }) else {
-            report(
+            return refuse(
                 "wrong-value", "`\(name)` is not a valid rule name", at: place,
                 help: "letters, digits, `.`, `_` and `-`, at most 100")
-            return nil
         }
         return name
     }

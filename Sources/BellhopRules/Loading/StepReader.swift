@@ -48,10 +48,9 @@ struct StepReader: ProblemCollector {
         guard let mapping = node.mapping else {
             let text = node.scalarText ?? ""
             let kind = context.actions.map(\.kind).first { text.hasPrefix($0 + ":") }
-            report(
+            return refuse(
                 "wrong-type", "an action must be a mapping, not \(node.kind)", at: node,
                 help: kind == nil ? "such as `log: a text`" : "put a blank after the colon")
-            return nil
         }
         let kinds = context.actions.map(\.kind)
         let keys = RuleKeys.step.map(\.name)
@@ -84,8 +83,7 @@ struct StepReader: ProblemCollector {
             if actions.isEmpty { return nil }
         }
         guard let pair = actions.first else {
-            report("missing-key", "this names no action", at: node, help: "use " + kinds.joined(separator: ", "))
-            return nil
+            return refuse("missing-key", "this names no action", at: node, help: "use " + kinds.joined(separator: ", "))
         }
         if actions.count > 1 {
             report(
@@ -217,8 +215,7 @@ struct StepReader: ProblemCollector {
         case .local(let argument): return .argument(argument)
         case .namedOrAddress where names.isEmpty:
             if pair.value["to"] == nil, pair.value["url"] == nil {
-                report("missing-key", "`\(action.kind)` needs `to` or `url`", at: pair.key)
-                return nil
+                return refuse("missing-key", "`\(action.kind)` needs `to` or `url`", at: pair.key)
             }
             return .argument("url")
         case .named, .namedOrAddress:

@@ -175,8 +175,7 @@ struct TriggerReader: ProblemCollector {
                 return items.map { $0.isNull ? "" : $0.scalarText ?? "" }
             }
             if let text = node.scalarText { return [text] }
-            report("wrong-type", "`\(name)` must be a value or a list of values, not \(node.kind)", at: node)
-            return nil
+            return refuse("wrong-type", "`\(name)` must be a value or a list of values, not \(node.kind)", at: node)
         }
         let filter = ChangeFilter(field: pair.name, from: values("from"), to: values("to"))
         if let mapping = pair.value.mapping {

@@ -24,10 +24,9 @@ public struct QuietReader: ProblemCollector {
         if let name = text("outside"), let place = node["outside"] {
             for other in ["hours", "days", "timezone"] {
                 guard let pair = node.mapping?[other] else { continue }
-                report(
+                return refuse(
                     "bad-combination", "`\(other)` cannot be combined with `outside`", at: pair.key,
                     help: "a quiet time has either `hours` and `days`, or `outside` with a calendar")
-                return nil
             }
             guard let calendars else { return nil }
             guard let calendar = calendars[name] else {
@@ -37,17 +36,15 @@ public struct QuietReader: ProblemCollector {
             return QuietTime(.outside(calendar, name: name), then: then)
         }
         guard node["hours"] != nil || node["days"] != nil else {
-            report(
+            return refuse(
                 "missing-key", "`quiet` has no time", at: key,
                 help: "write `hours: \"22:00-07:00\"`, `days: SAT,SUN`, or `outside` and a calendar of bellhop.yaml")
-            return nil
         }
         guard let calendar = calendar(node, text) else { return nil }
         let time = QuietTime(.during(calendar), then: then)
         if time.neverEnds {
-            report(
+            return refuse(
                 "always-quiet", "this quiet time never ends", at: key, help: "make the quiet time leave out some hours or days")
-            return nil
         }
         return time
     }

@@ -5,10 +5,9 @@ import YAML
 extension RuleReader {
     mutating func quiet(_ pair: Mapping.Pair, zone: TimeZoneTable, _ compiler: inout ExpressionCompiler) -> Quiet? {
         if let text = pair.value.scalarText, (try? HoursWindow.list(text)) != nil {
-            report(
+            return refuse(
                 "wrong-type", "`quiet` must be a mapping, not \(pair.value.kind)", at: pair.value,
                 help: "write `quiet: {hours: \"\(text)\"}`")
-            return nil
         }
         let tree = tree(pair.value, RuleKeys.quiet, of: "`quiet`")
         var reader = QuietReader(file: file, zone: zone, zones: context.zone, calendars: context.calendars)

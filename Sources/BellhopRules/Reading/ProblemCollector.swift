@@ -12,6 +12,12 @@ extension ProblemCollector {
         problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
     }
 
+    /// Reports an error, because of which a part cannot be read: returns nil.
+    mutating func refuse<Part>(_ code: String, _ message: String, at node: Node, help: String? = nil) -> Part? {
+        report(code, message, at: node, help: help)
+        return nil
+    }
+
     mutating func warn(_ code: String, _ message: String, at node: Node, help: String? = nil) {
         problems.report(Diagnostic(.warning, code: code, message, at: Diagnostic.Place(node, file: file), help: help))
     }

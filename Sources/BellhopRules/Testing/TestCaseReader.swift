@@ -63,16 +63,14 @@ struct TestCaseReader: ProblemCollector {
 
     private mutating func list(_ node: Node, _ what: String) -> [Node]? {
         if let items = node.items { return items }
-        report(
+        return refuse(
             "wrong-type", "\(what) must be a list, not \(node.kind)", at: node,
             help: node.mapping != nil ? "begin each entry with `- `" : what == "`expect`" ? "write `[]` to expect nothing" : nil)
-        return nil
     }
 
     mutating func moment(_ text: String, _ node: Node) -> Timestamp? {
         if let moment = Timestamp(rfc3339: text) { return moment }
-        report("wrong-value", "`\(text)` is not a time", at: node, help: "such as 2026-01-05T09:00:00Z")
-        return nil
+        return refuse("wrong-value", "`\(text)` is not a time", at: node, help: "such as 2026-01-05T09:00:00Z")
     }
 
     // MARK: Events
@@ -80,11 +78,10 @@ struct TestCaseReader: ProblemCollector {
     private mutating func step(_ node: Node) -> TestCase.Step? {
         guard let mapping = node.mapping, let pair = mapping.first(where: { $0.name != "source" }) else {
             let event = node.scalarText.flatMap { name in context.events.nameable.first { $0.type.name == name } }
-            report(
+            return refuse(
                 "wrong-type", "this is not an event or a time step", at: node,
                 help: event.map { "write `\($0.type.name): {\($0.hasTask ? "task: {id: …}" : "…")}`" }
                     ?? "write an event, `wait`, `at` or `tasks`")
-            return nil
         }
         for other in mapping where other.name != pair.name && other.name != "source" {
             report(
@@ -120,8 +117,7 @@ struct TestCaseReader: ProblemCollector {
             let help =
                 type == .scheduleDue
                 ? "schedules fire by themselves as time passes" : EventSuggestion.help(for: pair.name, among: names)
-            report("unknown-event", "there is no event `\(pair.name)` for a test", at: pair.key, help: help)
-            return nil
+            return refuse("unknown-event", "there is no event `\(pair.name)` for a test", at: pair.key, help: help)
         }
         var facts = TestFacts(file: file, context: context)
         defer { problems.report(facts.problems) }
@@ -172,16 +168,14 @@ struct TestCaseReader: ProblemCollector {
         let keys = TestKeys.expectation.map(\.name)
         guard let mapping = node.mapping, let pair = mapping.first(where: { !keys.contains($0.name) }) else {
             let kind = node.scalarText.flatMap { kinds.contains($0) ? $0 : nil }
-            report(
+            return refuse(
                 "wrong-type", "this is not an action", at: node,
                 help: kind.map { "write `\($0): {}`" } ?? "such as `comment: {text: …}`")
-            return nil
         }
         guard let action = context.actions.first(where: { $0.kind == pair.name }) else {
-            report(
+            return refuse(
                 "unknown-action", "there is no action `\(pair.name)`", at: pair.key,
                 help: Suggestion.didYouMean(pair.name, among: kinds))
-            return nil
         }
         var reader = SettingsReader<Never>(file: file)
         let extra = reader.settings(node, as: TestKeys.expectation, of: "an expectation", besides: [pair.name])

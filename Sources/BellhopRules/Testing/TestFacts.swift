@@ -17,10 +17,9 @@ struct TestFacts: ProblemCollector {
     /// A task as a test writes it: its own names and its fields together.
     mutating func snapshot(_ node: Node, source: String, on base: Snapshot? = nil) -> Snapshot? {
         guard let mapping = node.mapping else {
-            report(
+            return refuse(
                 "wrong-type", "a task must be a mapping, not \(node.kind)", at: node,
                 help: "such as `{id: a1, number: INC0010021}`")
-            return nil
         }
         let schema = facts(of: source).schema
         // A class marks the task as fully read; one without counts as known only from the listing.
@@ -128,10 +127,9 @@ struct TestFacts: ProblemCollector {
     mutating func task(_ type: EventType, _ node: Node, _ data: inout JSON.Object, source: String) -> Snapshot? {
         guard let place = node[.task] else {
             let isFlat = node.mapping?.contains { Snapshot.ownNames.contains($0.name) } ?? false
-            report(
+            return refuse(
                 "missing-key", "`\(type.name)` needs a task", at: node,
                 help: isFlat ? "write `\(type.name): {task: {…}}`" : "add `task: {id: …}`")
-            return nil
         }
         guard let task = snapshot(place, source: source) else { return nil }
         var content = EventContent.taskCreated(task, in: source)
@@ -163,8 +161,7 @@ struct TestFacts: ProblemCollector {
     /// An added comment: by default one by somebody else, visible to the customer.
     private mutating func comment(_ node: Node, on task: Snapshot, source: String) -> EventContent? {
         guard let place = node[.comment] else {
-            report("missing-key", "`task_commented` needs a comment", at: node, help: "add `comment: {text: …}`")
-            return nil
+            return refuse("missing-key", "`task_commented` needs a comment", at: node, help: "add `comment: {text: …}`")
         }
         var reader = SettingsReader<Never>(file: file)
         let values = reader.settings(place, as: TestKeys.comment, of: "`comment`").values
@@ -173,8 +170,7 @@ struct TestFacts: ProblemCollector {
         if let text = values[.time]?.asString {
             time = Timestamp(rfc3339: text) ?? Timestamp(sql: text)
             if time == nil {
-                report("wrong-type", "`time` must be a time such as 2026-01-05T09:00:00Z", at: place[.time] ?? place)
-                return nil
+                return refuse("wrong-type", "`time` must be a time such as 2026-01-05T09:00:00Z", at: place[.time] ?? place)
             }
         }
         func text(_ key: EventKey) -> String { values[key]?.asString ?? "" }
@@ -187,9 +183,8 @@ struct TestFacts: ProblemCollector {
     private mutating func before(_ task: Snapshot, _ node: Node, source: String) -> Snapshot? {
         if let place = node[.before] { return snapshot(place, source: source, on: task) }
         guard let changes = node[.changes]?.mapping else {
-            report(
+            return refuse(
                 "missing-key", "`task_changed` needs the earlier state", at: node, help: "add, for example, `before: {state: 1}`")
-            return nil
         }
         let schema = facts(of: source).schema
         var before = task

@@ -44,9 +44,8 @@ struct TestFileReader: ProblemCollector {
     mutating func zoned(_ root: Node, _ context: RuleContext) -> RuleContext? {
         guard let node = root["timezone"], let name = node.scalarText else { return nil }
         guard let zone = context.zone(name) else {
-            report(
+            return refuse(
                 "unknown-time-zone", "there is no time zone `\(name)`", at: node, help: "write a name such as `Europe/Berlin`")
-            return nil
         }
         var zoned = context
         (zoned.timeZone, zoned.timeZoneName) = (zone, name)
