@@ -172,14 +172,22 @@ enum Fixture {
         }
     }
 
-    /// The diagnostics that `bellhop check` would print for these rules.
-    static func diagnostics(_ text: String, isOpen: Bool = false) -> String {
+    /// The problems of one test of these rules.
+    static func problems(of rules: String, given: String, expect: String) -> [String] {
+        problems("tests:\n  - name: t\n    given: \(given)\n    expect: \(expect)\n", of: rules)
+    }
+
+    /// The warnings about these rules, or all problems if there is an error.
+    static func findings(_ text: String, in context: RuleContext = Fixture.context()) -> [Diagnostic] {
         do throws(Diagnostics) {
-            return try book(text, isOpen: isOpen).warnings.map { $0.rendered() }.joined(separator: "\n")
+            return try book(text, in: context).warnings
         } catch {
-            return error.all.map { $0.rendered() }.joined(separator: "\n")
+            return error.all
         }
     }
+
+    /// The diagnostics that `bellhop check` would print for these rules.
+    static func diagnostics(_ text: String) -> String { findings(text).map { $0.rendered() }.joined(separator: "\n") }
 
     static func task(
         _ id: String = "a1", number: String = "INC0010021", title: String = "My computer doesn't work",
@@ -261,6 +269,9 @@ extension Routing {
 }
 
 extension Delivery {
+    /// Why it is dead from the start; nil if it is not.
+    var death: Failure? { if case .dead(let failure) = initial { failure } else { nil } }
+
     /// The delivery on one line, for comparing it as a whole.
     var line: String {
         let arguments =

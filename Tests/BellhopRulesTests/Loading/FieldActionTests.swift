@@ -28,23 +28,22 @@ import Testing
         return context
     }
 
-    private func book(_ step: String, taking actions: [String] = ["update", "create"]) throws(Diagnostics) -> RuleBook {
-        try Fixture.book("rule: r\non: task_created\nfrom: my-work\ndo:\n  - \(step)\n", in: Self.context(taking: actions))
+    private static func rule(_ step: String) -> String { "rule: r\non: task_created\nfrom: my-work\ndo:\n  - \(step)\n" }
+
+    private func book(_ step: String) throws(Diagnostics) -> RuleBook {
+        try Fixture.book(Self.rule(step), in: Self.context(taking: ["update", "create"]))
     }
 
     private func problems(_ step: String, taking actions: [String] = ["update", "create"]) -> [String] {
-        do throws(Diagnostics) {
-            _ = try book(step, taking: actions)
-            return []
-        } catch {
-            return error.all.map { "\($0.code): \($0.message)\($0.help.map { " (\($0))" } ?? "")" }
+        Fixture.findings(Self.rule(step), in: Self.context(taking: actions)).map {
+            "\($0.code): \($0.message)\($0.help.map { " (\($0))" } ?? "")"
         }
     }
 
     private func arguments(_ step: String, _ event: Event = Fixture.event()) throws -> JSON {
         let delivery = try #require(try book(step).route([event]).deliveries.first)
         guard case .values(let values) = delivery.arguments else { return .null }
-        if case .dead(let failure) = delivery.initial { return .string(failure.message) }
+        if let failure = delivery.death { return .string(failure.message) }
         return .object(values)
     }
 

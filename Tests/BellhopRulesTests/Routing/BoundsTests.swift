@@ -22,10 +22,34 @@ import Testing
         try Fixture.book(rules).decide(events, tasks: tasks)
     }
 
-    private static func death(of delivery: Delivery?) -> String? {
-        guard case .dead(let failure)? = delivery?.initial else { return nil }
-        return failure.message
+    /// The routings of so many events, one batch after the other.
+    private static func batches(_ rules: String, _ count: Int) throws -> [Routing] {
+        let (book, tasks) = (try Fixture.book(rules), Self.tasks(300))
+        var rest = events(count)
+        var batches: [Routing] = []
+        while !rest.isEmpty {
+            let routing = book.decide(rest, tasks: tasks)
+            #expect(routing.routed == rest.prefix(routing.routed.count).map(\.sequence))
+            try #require(!routing.routed.isEmpty)
+            batches.append(routing)
+            rest.removeFirst(routing.routed.count)
+        }
+        return batches
     }
+
+    /// A rule of which some dozens of deliveries fill one transaction.
+    private static let large = """
+        rule: large
+        on: task_created
+        from: my-work
+        do: [{webhook: {url: "https://example.com/", json: "${{ tasks }}"}}]
+        """
+
+    /// A condition that takes long.
+    private static let heavy: String = {
+        let numbers = "[" + (1...50).map(String.init).joined(separator: ", ") + "]"
+        return "\(numbers).all(a, \(numbers).all(b, \(numbers).all(c, a + b + c + task.number.size() > 0)))"
+    }()
 
     @Test(arguments: ["json: {all: \"${{ tasks }}\"}", "text: \"${{ tasks }}\"", "json: [1, \"${{ tasks }}\", 2]"])
     func `a delivery larger than allowed is dead, with that reason`(_ body: String) throws {
@@ -38,7 +62,7 @@ import Testing
               - log: small
             """
         let large = try Self.routing(rule, events: Self.events(1), tasks: Self.tasks(2000))
-        let reason = try #require(Self.death(of: large.deliveries.first))
+        let reason = try #require(large.deliveries.first?.death).message
         #expect(reason.contains("more than 256 KB") && reason.contains("max_delivery"), "\(reason)")
         #expect(large.tallies.first?.errors == 1)
         #expect(large.events.map(\.type) == [.deliveryDead])
@@ -59,58 +83,27 @@ import Testing
     }
 
     @Test func `a batch ends when its deliveries fill one transaction, and the other events follow in the next`() throws {
-        let rule = """
-            rule: large
-            on: task_created
-            from: my-work
-            do: [{webhook: {url: "https://example.com/", json: "${{ tasks }}"}}]
-            """
-        let (book, tasks) = (try Fixture.book(rule), Self.tasks(300))
-        var events = Self.events(200)
-        var batches: [Int] = []
-        var made = 0
-        while !events.isEmpty {
-            let routing = book.decide(events, tasks: tasks)
-            #expect(routing.routed == events.prefix(routing.routed.count).map(\.sequence))
-            #expect(routing.deliveries.count == routing.routed.count)
-            batches.append(routing.routed.count)
-            made += routing.deliveries.count
-            try #require(!routing.routed.isEmpty)
-            events.removeFirst(routing.routed.count)
-        }
-        #expect(made == 200)
-        #expect(batches.count > 2 && batches.allSatisfy { $0 < 100 }, "\(batches)")
+        let batches = try Self.batches(Self.large, 200)
+        let sizes = batches.map(\.routed.count)
+        #expect(batches.map(\.deliveries.count) == sizes)
+        #expect(sizes.count > 2 && sizes.allSatisfy { $0 < 100 }, "\(sizes)")
     }
 
     @Test func `an error for an event that is left to the next batch is counted once`() throws {
-        let rules = """
-            rule: large
-            on: task_created
-            from: my-work
-            do: [{webhook: {url: "https://example.com/", json: "${{ tasks }}"}}]
-            ---
+        let broken = """
             rule: broken
             on: task_created
             when: 1 / int(task.number.size() - task.number.size()) == 1
             do: [{log: never}]
             """
-        let (book, tasks) = (try Fixture.book(rules), Self.tasks(300))
-        var events = Self.events(100)
-        var errors = 0
-        while !events.isEmpty {
-            let routing = book.decide(events, tasks: tasks)
-            errors += routing.tallies.first { $0.rule == "broken" }?.errors ?? 0
-            try #require(!routing.routed.isEmpty)
-            events.removeFirst(routing.routed.count)
-        }
-        #expect(errors == 100)
+        let tallies = try Self.batches(Self.large + "\n---\n" + broken, 100).flatMap(\.tallies)
+        #expect(tallies.filter { $0.rule == "broken" }.map(\.errors).reduce(0, +) == 100)
     }
 
     @Test func `a batch that computes ends behind its event when the agent stops`() async throws {
-        let numbers = "[" + (1...50).map(String.init).joined(separator: ", ") + "]"
-        let heavy = "\(numbers).all(a, \(numbers).all(b, \(numbers).all(c, a + b + c + task.number.size() > 0)))"
-        let conditions = try Fixture.book("rule: a\non: task_created\nfrom: my-work\nwhen: \"\(heavy)\"\ndo: [{log: done}]\n")
-        let steps = try Fixture.book("rule: a\non: task_created\nfrom: my-work\ndo:\n  - log: \"${{ \(heavy) }}\"\n")
+        let conditions = try Fixture.book(
+            "rule: a\non: task_created\nfrom: my-work\nwhen: \"\(Self.heavy)\"\ndo: [{log: done}]\n")
+        let steps = try Fixture.book("rule: a\non: task_created\nfrom: my-work\ndo:\n  - log: \"${{ \(Self.heavy) }}\"\n")
         func matched() -> Int { conditions.match(Self.events(3), since: [:]).events.count }
         func decided() -> Int { steps.decide(Self.events(3)).routed.count }
         #expect((matched(), decided()) == (3, 3))
@@ -124,15 +117,13 @@ import Testing
     @Test func `a stopping agent does not wait for the other rules of an event, and leaves the whole event for later`()
         async throws
     {
-        let numbers = "[" + (1...50).map(String.init).joined(separator: ", ") + "]"
-        let heavy = "\(numbers).all(a, \(numbers).all(b, \(numbers).all(c, a + b + c + task.number.size() > 0)))"
         func book(_ body: String) throws -> RuleBook {
             try Fixture.book((0..<3).map { "rule: r\($0)\non: task_created\nfrom: my-work\n\(body)" }.joined(separator: "---\n"))
         }
-        let conditions = try book("when: \"\(heavy)\"\ndo: [{log: done}]\n")
-        let steps = try book("do:\n  - log: \"${{ \(heavy) }}\"\n")
+        let conditions = try book("when: \"\(Self.heavy)\"\ndo: [{log: done}]\n")
+        let steps = try book("do:\n  - log: \"${{ \(Self.heavy) }}\"\n")
         let elements = try Fixture.book(
-            "rule: e\non: {every: 1h}\neach: tasks\nfrom: my-work\nwhen: \"\(heavy)\"\ndo: [{log: done}]\n")
+            "rule: e\non: {every: 1h}\neach: tasks\nfrom: my-work\nwhen: \"\(Self.heavy)\"\ndo: [{log: done}]\n")
         let tasks = Self.tasks(100)
         let due = [StoredEvent(sequence: 1, event: Fixture.event(.scheduleDue, nil, source: "e", id: "due"))]
         func matched() -> Int { conditions.match(Self.events(2), since: [:]).events.count }
@@ -157,6 +148,6 @@ import Testing
             book, matches, RoutingFacts(state: [:], tasks: Self.tasks(50)), at: Fixture.start, work: 40_000)
         let routing = decider.decided().complete
         #expect(routing.deliveries.first?.initial == .available)
-        #expect(Self.death(of: routing.deliveries.last)?.contains("it costs more than its limit") == true)
+        #expect(routing.deliveries.last?.death?.message.contains("it costs more than its limit") == true)
     }
 }

@@ -32,11 +32,8 @@ import Testing
     private static func book(_ text: String) throws(Diagnostics) -> RuleBook { try Fixture.book(text, in: context) }
 
     private static func diagnostics(_ action: String) -> [String] {
-        do throws(Diagnostics) {
-            _ = try book("rule: r\non: task_created\nfrom: my-work\ndo:\n  - \(action)")
-            return []
-        } catch {
-            return error.all.map { $0.message + ($0.help.map { " | \($0)" } ?? "") }
+        Fixture.findings("rule: r\non: task_created\nfrom: my-work\ndo:\n  - \(action)", in: context).map {
+            $0.message + ($0.help.map { " | \($0)" } ?? "")
         }
     }
 
@@ -82,10 +79,7 @@ import Testing
             "rule: r\non: task_created\nfrom: my-work\ndo:\n  - emit: {type: outage, data: {level: \"${{ task.title }}\"}}")
         let routing = text.route([Self.task()])
         #expect(routing.events.map(\.type) == [.deliveryDead])
-        guard case .dead(let failure)? = routing.deliveries.first?.initial else {
-            Issue.record("not dead")
-            return
-        }
+        let failure = try #require(routing.deliveries.first?.death)
         #expect(failure.reason == .unrenderable && failure.message.contains("is not a whole number"), "\(failure.message)")
         let absent = try Self.book(
             "rule: r\non: task_created\nfrom: my-work\ndo:\n  - emit: {type: outage, data: {name: \"${{ task.title }}\", level: \"${{ task.priority }}\"}}"
@@ -157,9 +151,7 @@ import Testing
 
     @Test func `rules see the members of a declared event, checked by their names`() {
         func problems(_ condition: String) -> [String] {
-            do throws(Diagnostics) {
-                return try Self.book("rule: r\non: outage\nwhen: \(condition)\ndo: [{log: x}]").warnings.map(\.message)
-            } catch { return error.all.map(\.message) }
+            Fixture.findings("rule: r\non: outage\nwhen: \(condition)\ndo: [{log: x}]", in: Self.context).map(\.message)
         }
         #expect(problems("event.data.level > 2") == [])
         #expect(problems("event.data.levle > 2") == ["`event.data` of `outage` has no `levle`"])

@@ -69,7 +69,7 @@ import Testing
     }
 
     private static func shown(_ argument: String, of delivery: Delivery) -> String {
-        if case .dead(let failure) = delivery.initial { return "dead: \(failure.message)" }
+        if let failure = delivery.death { return "dead: \(failure.message)" }
         guard case .values(let values) = delivery.arguments else { return "" }
         return values[argument].map { $0.asString ?? $0.text } ?? ""
     }

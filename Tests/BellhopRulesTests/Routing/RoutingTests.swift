@@ -190,7 +190,7 @@ import Testing
                 Fixture.task(fields: ["state": .int(Int64(number))]), from: Fixture.task(fields: ["state": 0]), id: "e\(number)")
         }
         let routing = book.route(events)
-        let dead = routing.deliveries.filter { if case .dead = $0.initial { true } else { false } }
+        let dead = routing.deliveries.filter { $0.death != nil }
         #expect(routing.deliveries.count == 12 && dead.count == 2)
         #expect(dead.first?.line.contains("(dead, budget: INC0010021 was written to 10 times by rules within 1h") == true)
         #expect(routing.events.map(\.type) == [.deliveryDead, .deliveryDead])
@@ -263,13 +263,6 @@ import Testing
         #expect(routing.deliveries == [])
         #expect(routing.tallies.map(\.errors) == [1])
         #expect(routing.tallies[0].lastError?.hasPrefix("`when` failed: ") == true)
-    }
-
-    @Test func `a null as the key of once is an error`() throws {
-        let book = try Self.log("once: task.priority")
-        let routing = book.route([Self.number(1, id: "a")])
-        #expect(routing.deliveries == [] && routing.state == [])
-        #expect(routing.tallies.map(\.lastError) == ["`once` has no value"])
     }
 
     @Test func `snapshots are loaded only for rules that use them`() throws {

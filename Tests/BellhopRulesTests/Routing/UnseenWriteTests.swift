@@ -31,7 +31,7 @@ import Testing
     }
 
     private func dead(_ routing: Routing) -> [Delivery] {
-        routing.deliveries.filter { if case .dead = $0.initial { true } else { false } }
+        routing.deliveries.filter { $0.death != nil }
     }
 
     private static let rule = "rule: r\non: task_changed\ndo:\n  - rest: {to: api, path: issues/7, method: PATCH}\n"

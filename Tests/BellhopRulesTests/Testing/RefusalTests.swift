@@ -10,25 +10,14 @@ import Testing
         return try Fixture.results(test, of: "rule: r\non: task_created\n\(rule)").flatMap(\.problems)
     }
 
-    @Test func `a truncated list is an error of the test, because the rule runs for only a part of it`() throws {
-        let rule = "rule: r\non: {every: 1h}\neach: lists.range(101).map(n, tasks).flatten()\ndo: [{log: x}]"
-        let tasks = (1...100).map { "{id: a\($0)}" }.joined(separator: ", ")
-        let text = "tests:\n  - name: t\n    given:\n      - tasks: [\(tasks)]\n      - wait: 1h\n    expect: []"
-        let found = try Fixture.results(text, of: rule).flatMap(\.problems)
-        #expect(
-            found.map(\.message).contains(
-                "rule `r` failed: `each` has 10100 tasks; the rule runs for the first 10000 of them"), "\(found.map(\.message))")
-    }
-
     private static let event = "      - task_created: {task: {id: a1, number: INC1, priority: 3}}"
     private static let doing = "do:\n  - comment: x\n"
 
     @Test func `the condition that keeps an absence from beginning is shown with the values of its parts`() throws {
-        let test = "tests:\n  - name: t\n    given:\n\(Self.event)\n      - wait: 5h\n    expect:\n      - comment: {}"
         func details(_ condition: String) throws -> [String] {
             let on = "on: {none: task_commented, after: task_created, within: 4h, by: task.id}"
-            let rule = "rule: r\n\(on)\nwhen: \(condition)\n\(Self.doing)"
-            return try Fixture.results(test, of: rule).flatMap(\.problems).flatMap(\.details)
+            let rule = "\(on)\nwhen: \(condition)\n\(Self.doing)"
+            return try self.details(rule, Self.event + "\n      - wait: 5h", expect: "comment")
         }
         let what = "rule `r`: `when` is false for `task_created` (line 4)"
         #expect(try details("task.priority == 1") == [what, "  task.priority  3"])
@@ -40,11 +29,9 @@ import Testing
         _ kind: String
     ) throws {
         let changed = "      - task_changed: {task: {id: a1, number: INC1, priority: 3}, before: {priority: 4}}"
-        let test = "tests:\n  - name: t\n    given:\n\(Self.event)\n\(changed)\n    expect:\n      - comment: {}"
         func details(_ entry: String, _ condition: String) throws -> [String] {
             let on = "on: {\(kind): [task_created, \(entry)], within: 1h, by: task.id}"
-            let rule = "rule: r\n\(on)\n\(condition)\(Self.doing)"
-            return try Fixture.results(test, of: rule).flatMap(\.problems).flatMap(\.details)
+            return try self.details("\(on)\n\(condition)\(Self.doing)", "\(Self.event)\n\(changed)", expect: "comment")
         }
         let waits = "`\(kind)` has 1 of 2 events and waits for the others until 2026-01-05T10:00:00Z"
         let first = "rule `r`: `task_created` (line 4): \(waits)"
@@ -60,18 +47,14 @@ import Testing
 
     @Test func `a sequence names the source of an event that it does not accept`() throws {
         let on = "on: {sequence: [{type: task_created, from: incidents}, {type: task_removed, from: my-work}], within: 4h}"
-        let given = "\(Self.event)\n        source: my-work"
-        let test = "tests:\n  - name: t\n    given:\n\(given)\n    expect:\n      - comment: {}"
-        let found = try Fixture.results(test, of: "rule: r\n\(on)\n\(Self.doing)").flatMap(\.problems)
-        #expect(found.flatMap(\.details) == ["rule `r`: `from` does not name `my-work`, the source of `task_created` (line 4)"])
+        let found = try details("\(on)\n\(Self.doing)", "\(Self.event)\n        source: my-work", expect: "comment")
+        #expect(found == ["rule `r`: `from` does not name `my-work`, the source of `task_created` (line 4)"])
     }
 
     @Test func `a rule for returning tasks says that a removed task is not created again`() throws {
         let given = "\(Self.event)\n      - task_removed: {task: {id: a1, number: INC1}}\n\(Self.event)"
-        let test = "tests:\n  - name: t\n    given:\n\(given)\n    expect:\n      - comment: {}"
-        let found = try Fixture.results(test, of: "rule: r\non: task_returned\n\(Self.doing)").flatMap(\.problems)
         #expect(
-            found.flatMap(\.details) == [
+            try details("on: task_returned\n\(Self.doing)", given, expect: "comment") == [
                 "rule `r`: `on` does not name `task_created` (line 4); a removed task comes back as `task_returned`",
                 "rule `r`: `on` does not name `task_removed` (line 5)",
                 "rule `r`: `on` does not name `task_created` (line 6); a removed task comes back as `task_returned`",

@@ -5,9 +5,7 @@ import Testing
 /// The labels of tasks in the tests of rules are those that a source would read.
 @Suite struct `Labels in tests` {
     private func problems(_ rule: String, _ given: String, expect: String) -> [String] {
-        Fixture.problems(
-            "tests:\n  - name: t\n    given: [\(given)]\n    expect: \(expect)\n",
-            of: "rule: r\nfrom: my-work\n\(rule)\ndo: [{log: x}]")
+        Fixture.problems(of: "rule: r\nfrom: my-work\n\(rule)\ndo: [{log: x}]", given: "[\(given)]", expect: expect)
     }
 
     @Test func `the label of an empty value is empty`() {
