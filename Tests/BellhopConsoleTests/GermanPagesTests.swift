@@ -59,7 +59,7 @@ import Testing
         }
         let quiet = try #require(try await fixture.happen(["nothing"], from: 20).first)
         let story = await browser.get("/events/\(quiet.id.text)", language: "de").text
-        #expect(story.contains("</strong> sie ist im Schatten, ihre Zustellungen werden nur aufgezeichnet"))
+        #expect(story.contains("<strong>im Schatten</strong> sie ist im Schatten, ihre Zustellungen werden nur aufgezeichnet"))
         #expect(story.contains("die Regel wurde seither geändert"))
         let audit = await browser.get("/audit", language: "de").text
         #expect(audit.contains("<td data-label=\"Handlung\">angehalten</td>") && audit.contains("Regel: acknowledge"))

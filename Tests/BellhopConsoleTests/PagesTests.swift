@@ -36,16 +36,6 @@ import Testing
         }
     }
 
-    @Test func `German pages use the German word of a verdict`() async throws {
-        let fixture = try await ConsoleFixture()
-        let event = try await fixture.happen("nothing")[0]
-        let browser = try await fixture.logIn(as: .viewer)
-        let verdict = try #require(
-            await browser.get("/events/\(event.id.text)").text.firstMatch(of: /<strong>([a-z_]+)<\/strong>/)?.output.1)
-        let german = await browser.get("/events/\(event.id.text)", language: "de").text
-        #expect(german.contains("<strong>\(Words.german[String(verdict)] ?? "?")</strong>"))
-    }
-
     @Test func `an invalid filter or position is named, and the form of a search keeps what was entered`() async throws {
         let fixture = try await ConsoleFixture()
         try await fixture.happen("A printer burns")

@@ -54,18 +54,14 @@ enum MathFunctions {
         double("math.isNaN", .bool) { .bool($0.isNaN) },
         double("math.isInf", .bool) { .bool($0.isInfinite) },
         double("math.isFinite", .bool) { .bool($0.isFinite) },
-        Function(
-            "math.sqrt",
-            overloads: numbers.map { type in
-                .pure(type, .double) { _, value throws(EvaluationError) in
-                    switch value {
-                    case .int(let number): return .double(Double(number).squareRoot())
-                    case .uint(let number): return .double(Double(number).squareRoot())
-                    case .double(let number): return .double(number.squareRoot())
-                    default: throw .noOverload("math.sqrt", [value])
-                    }
-                }
-            }),
+        number("math.sqrt", .double) { value throws(EvaluationError) in
+            switch value {
+            case .int(let number): return .double(Double(number).squareRoot())
+            case .uint(let number): return .double(Double(number).squareRoot())
+            case .double(let number): return .double(number.squareRoot())
+            default: throw .noOverload("math.sqrt", [value])
+            }
+        },
     ]
 
     private static func double(_ name: String, _ result: CELType = .double, _ body: @escaping @Sendable (Double) -> Value)
@@ -77,34 +73,37 @@ enum MathFunctions {
         }
     }
 
+    /// A function of a number of any type. Its result has the number's type unless another is given.
+    private static func number(
+        _ name: String, _ result: CELType? = nil, _ body: @escaping @Sendable (Value) throws(EvaluationError) -> Value
+    ) -> Function {
+        Function(
+            name,
+            overloads: numbers.map { type in
+                .pure(type, result ?? type) { _, value throws(EvaluationError) in try body(value) }
+            })
+    }
+
     // MARK: Signs
 
     private static let signs: [Function] = [
-        Function(
-            "math.abs",
-            overloads: numbers.map { type in
-                .pure(type, type) { _, value throws(EvaluationError) in
-                    switch value {
-                    case .int(let number):
-                        guard let result = Int64(exactly: number.magnitude) else { throw .overflow }
-                        return .int(result)
-                    case .double(let number): return .double(number.magnitude)
-                    default: return value
-                    }
-                }
-            }),
-        Function(
-            "math.sign",
-            overloads: numbers.map { type in
-                .pure(type, type) { _, value throws(EvaluationError) in
-                    switch value {
-                    case .int(let number): return .int(number.signum())
-                    case .uint(let number): return .uint(number == 0 ? 0 : 1)
-                    case .double(let number): return .double(number > 0 ? 1 : number < 0 ? -1 : number)
-                    default: throw .noOverload("math.sign", [value])
-                    }
-                }
-            }),
+        number("math.abs") { value throws(EvaluationError) in
+            switch value {
+            case .int(let number):
+                guard let result = Int64(exactly: number.magnitude) else { throw .overflow }
+                return .int(result)
+            case .double(let number): return .double(number.magnitude)
+            default: return value
+            }
+        },
+        number("math.sign") { value throws(EvaluationError) in
+            switch value {
+            case .int(let number): return .int(number.signum())
+            case .uint(let number): return .uint(number == 0 ? 0 : 1)
+            case .double(let number): return .double(number > 0 ? 1 : number < 0 ? -1 : number)
+            default: throw .noOverload("math.sign", [value])
+            }
+        },
     ]
 
     // MARK: Bits
