@@ -13,16 +13,14 @@ import Testing
         let action = ScriptedAction()
         let source = bench.source(tasks(0..<3))
         let shelf = try await bench.shelf(logRule(on: "[task_created, task_changed, task_removed]"))
-        let engine = bench.engine(action, shelf: shelf, sources: [source])
-        let (group, running) = runAsService(engine)
+        let service = runAsService(bench.engine(action, shelf: shelf, sources: [source]))
         try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         source.put(task("new"))
         source.put(task("t1", "another title"))
         source.remove("t0")
         await bench.run(until: bench.now + .seconds(300))
         try await waitUntil { action.count >= 3 }
-        await group.triggerGracefulShutdown()
-        try await running.value
+        try await service.stop()
         #expect(action.texts.sorted() == ["tell: task_changed t1", "tell: task_created new", "tell: task_removed t0"])
         #expect(try await bench.store.status().unrouted == 0)
     }
@@ -37,10 +35,9 @@ import Testing
         _ = try await engine(try await bench.shelf(rules, sources: [source])).runOnce()
         await bench.clock.advance(by: .days(3))
         source.remove("t0")
-        let (group, running) = runAsService(engine(try await bench.shelf(rules, sources: [source])))
+        let service = runAsService(engine(try await bench.shelf(rules, sources: [source])))
         try await waitUntil { action.count > 0 }
-        await group.triggerGracefulShutdown()
-        try await running.value
+        try await service.stop()
         #expect(action.texts == ["2 open"])
     }
 
@@ -54,14 +51,12 @@ import Testing
         await bench.clock.advance(by: .days(3))
         let shelf = try await bench.shelf(rules, sources: [source])
         let action = ScriptedAction()
-        let engine = bench.engine(action, shelf: shelf, sources: [source])
-        let (group, running) = runAsService(engine)
+        let service = runAsService(bench.engine(action, shelf: shelf, sources: [source]))
         await bench.run(until: bench.now + .seconds(59))
         #expect(action.count == 0)
         await bench.run(until: bench.now + .seconds(2))
         try await waitUntil { action.count == 1 }
-        await group.triggerGracefulShutdown()
-        try await running.value
+        try await service.stop()
     }
 
     @Test func `a start keeps the tasks of a source that has not changed for years, although it answers late`() async throws {
@@ -98,15 +93,13 @@ import Testing
         let rules = "rule: digest\non: {every: 5m}\ndo: [{log: \"${{ size(tasks) }} due\"}]"
         let shelf = try await bench.shelf(rules, sources: [source])
         let action = ScriptedAction()
-        let engine = bench.engine(action, shelf: shelf, sources: [source])
-        let (group, running) = runAsService(engine)
+        let service = runAsService(bench.engine(action, shelf: shelf, sources: [source]))
         await bench.run(until: bench.now + .seconds(10))
         wall.set(by: .seconds(-7200))
         await bench.run(until: bench.now + .seconds(600))
         // The digest is made, and says that no tasks are known.
         try await waitUntil { bench.recorder.count("rule.failed") == 1 }
-        await group.triggerGracefulShutdown()
-        try await running.value
+        try await service.stop()
     }
 
     @Test func `a source that hangs while preparing delays only the rules that read its tasks`() async throws {
@@ -130,16 +123,14 @@ import Testing
             """
         let shelf = try await bench.shelf(rules, sources: [source, hanging])
         let action = ScriptedAction()
-        let engine = bench.engine(action, shelf: shelf, sources: [hanging, source])
-        let (group, running) = runAsService(engine)
+        let service = runAsService(bench.engine(action, shelf: shelf, sources: [hanging, source]))
         try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         await bench.run(until: bench.now + .seconds(35))
         try await waitUntil { action.texts == ["mine 2"] }
         await bench.run(until: bench.now + .seconds(30))
         try await waitUntil { Set(action.texts).isSuperset(of: ["mine 2", "tick"]) }
         #expect(hanging.requests.lists.isEmpty)
-        await group.triggerGracefulShutdown()
-        try await running.value
+        try await service.stop()
     }
 
     @Test func `rules are checked again after a source has discovered its fields, before it is polled`() async throws {
@@ -181,11 +172,9 @@ import Testing
         let bench = try Bench()
         let sources = (0..<5).map { ScriptedSource("s\($0)", instance: "https://s\($0).example", clock: bench.clock) }
         let shelf = try await bench.shelf("rule: daily\non: {every: 1d}\ndo: [{log: hello}]")
-        let engine = bench.engine(shelf: shelf, sources: sources)
-        let (group, running) = runAsService(engine)
+        let service = runAsService(bench.engine(shelf: shelf, sources: sources))
         try await bench.clock.waitForSleepers(7)
-        await group.triggerGracefulShutdown()
-        try await running.value
+        try await service.stop()
         #expect(bench.clock.now == TestClock().now)
         #expect(bench.clock.sleeperCount == 0)
     }
@@ -195,14 +184,13 @@ import Testing
         let gate = Gate()
         let action = ScriptedAction(waitingAt: gate)
         try await bench.enqueue([TestDelivery("a"), TestDelivery("b", lane: "l"), TestDelivery("c", lane: "l")])
-        let engine = bench.engine(action)
-        let (group, running) = runAsService(engine)
+        let service = runAsService(bench.engine(action))
         try await waitUntil { action.count >= 2 }
-        await group.triggerGracefulShutdown()
+        await service.group.triggerGracefulShutdown()
         try await waitUntil { bench.recorder.count("agent.stopping") != 0 }
         await bench.clock.advance(by: .seconds(19))
         gate.open()
-        try await running.value
+        try await service.running.value
         #expect(action.texts.sorted() == ["a", "b"])
         let states = Dictionary(uniqueKeysWithValues: try await bench.deliveries().map { ($0.delivery.text, $0.state) })
         #expect(states == ["a": .done, "b": .done, "c": .available])
@@ -214,13 +202,13 @@ import Testing
         let action = ScriptedAction(waitingAt: gate)
         try await bench.enqueue([TestDelivery("a")])
         let engine = bench.engine(action)
-        let (group, running) = runAsService(engine)
+        let service = runAsService(engine)
         try await waitUntil { action.count >= 1 }
-        await group.triggerGracefulShutdown()
+        await service.group.triggerGracefulShutdown()
         try await waitUntil { bench.recorder.count("agent.stopping") != 0 }
         try await waitUntil { bench.clock.nextDeadline == bench.now + .seconds(20) }
         await bench.clock.advance(by: .seconds(20))
-        try await running.value
+        try await service.running.value
         #expect(engine.inFlight == 0)
         let record = try #require(try await bench.deliveries().first)
         #expect(record.state == .available)
@@ -234,20 +222,19 @@ import Testing
         bench.store.fail { $0 == .finish ? .before : nil }
         let action = ScriptedAction()
         try await bench.enqueue([TestDelivery("a"), TestDelivery("b")])
-        let engine = bench.engine(action, limits: .init(lease: .days(1)))
-        let (group, running) = runAsService(engine)
+        let service = runAsService(bench.engine(action, limits: .init(lease: .days(1))))
         try await waitUntil { action.count == 2 }
-        await group.triggerGracefulShutdown()
+        await service.group.triggerGracefulShutdown()
         let isOver = StopFlag()
         Task {
-            _ = await running.result
+            _ = await service.running.result
             isOver.raise()
         }
         while !isOver.isRaised {
             await bench.settle()
             await bench.clock.advance(by: .seconds(1))
         }
-        let error = await #expect(throws: StoreError.self) { try await running.value }
+        let error = await #expect(throws: StoreError.self) { try await service.running.value }
         #expect(error?.kind == .full)
         #expect(
             error?.message
@@ -291,14 +278,12 @@ import Testing
         let hanging = ScriptedSource("hanging", instance: "https://hanging.example", clock: bench.clock, delay: .days(9))
         let source = bench.source(tasks(0..<3))
         let shelf = try await bench.shelf(logRule(on: "task_created"))
-        let engine = bench.engine(action, shelf: shelf, sources: [hanging, source])
-        let (group, running) = runAsService(engine)
+        let service = runAsService(bench.engine(action, shelf: shelf, sources: [hanging, source]))
         try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         source.put(task("new"))
         await bench.run(until: bench.now + .seconds(70))
         try await waitUntil { action.count >= 1 }
-        await group.triggerGracefulShutdown()
-        try await running.value
+        try await service.stop()
         #expect(try await bench.store.status().sources.first { $0.source == "hanging" }?.health.failures == 0)
     }
 

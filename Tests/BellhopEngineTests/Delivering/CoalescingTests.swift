@@ -1,6 +1,5 @@
 import BellhopCore
 import BellhopTesting
-import ServiceLifecycle
 import Testing
 
 @testable import BellhopEngine
@@ -125,11 +124,10 @@ import Testing
         }
         try await bench.store.route(Routing(deliveries: deliveries))
         #expect(try await bench.store.coalesce(receiver: "chat", above: 1, at: start) == 2)
-        let (group, running) = runAsService(bench.engine(action, shelf: shelf))
+        let service = runAsService(bench.engine(action, shelf: shelf))
         await bench.run(until: end + .seconds(20))
         #expect(bench.recorder.count("delivery.dead") == 1)
         #expect(action.texts.contains { $0.hasPrefix("tell: delivery_dead") })
-        await group.triggerGracefulShutdown()
-        try await running.value
+        try await service.stop()
     }
 }

@@ -1,7 +1,6 @@
 import BellhopCore
 import BellhopEngine
 import BellhopTesting
-import ServiceLifecycle
 import Testing
 
 /// The current activity of sources, and the time of their last good poll.
@@ -15,7 +14,7 @@ import Testing
         let quick = bench.source(tasks(0..<2))
         let shelf = try await bench.shelf(logRule(on: "task_created"))
         let engine = bench.engine(shelf: shelf, sources: [preparing, polled, quick])
-        let (group, running) = runAsService(engine)
+        let service = runAsService(engine)
         try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         await bench.run(until: start + .seconds(30))
         #expect(
@@ -25,21 +24,18 @@ import Testing
             ])
         await bench.run(until: start + .seconds(301))
         #expect(engine.underway["polled"] == SourceActivity(kind: .polling, since: start + .seconds(300)), "its next poll")
-        await group.triggerGracefulShutdown()
-        try await running.value
+        try await service.stop()
         #expect(engine.underway.isEmpty)
     }
 
     @Test func `the time of the last good poll is stored when the agent stops`() async throws {
         let (bench, source) = try Bench.with(tasks(0..<2))
         let shelf = try await bench.shelf(logRule(on: "task_created"))
-        let engine = bench.engine(shelf: shelf, sources: [source])
-        let (group, running) = runAsService(engine)
+        let service = runAsService(bench.engine(shelf: shelf, sources: [source]))
         await bench.run(until: bench.now + .seconds(301))
         let last = try #require(source.requests.lists.last)
         #expect(source.requests.lists.count > 4)
-        await group.triggerGracefulShutdown()
-        try await running.value
+        try await service.stop()
         #expect(try await bench.store.status().sources.first?.health.lastSuccess == last)
     }
 

@@ -1,6 +1,5 @@
 import BellhopCore
 import BellhopTesting
-import ServiceLifecycle
 import Testing
 
 @testable import BellhopEngine
@@ -32,12 +31,11 @@ import Testing
         /// Runs the agent while the body is done.
         func run(_ rules: String, _ plan: PollPlan = .minutely, _ body: () async throws -> Void) async throws {
             let shelf = try await bench.shelf(rules, sources: [source])
-            let (group, running) = runAsService(
+            let service = runAsService(
                 Engine(bench.context, shelf: shelf, sources: [(source, plan)], actions: { [action] _ in action }))
             try await waitUntil { bench.recorder.count("source.baseline") != 0 }
             try await body()
-            await group.triggerGracefulShutdown()
-            try await running.value
+            try await service.stop()
         }
 
         /// Lets the agent run for some minutes.

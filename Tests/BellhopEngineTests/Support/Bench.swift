@@ -159,13 +159,25 @@ extension Task<Void, Never> {
     }
 }
 
+/// An engine that runs in a group of services.
+struct RunningEngine {
+    let group: ServiceGroup
+    let running: Task<Void, any Error>
+
+    /// Stops the engine, and waits for its end.
+    func stop() async throws {
+        await group.triggerGracefulShutdown()
+        try await running.value
+    }
+}
+
 /// Runs an engine in a group of services.
-func runAsService(_ engine: Engine) -> (group: ServiceGroup, running: Task<Void, any Error>) {
+func runAsService(_ engine: Engine) -> RunningEngine {
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let group = ServiceGroup(
         configuration: .init(
             services: [.init(service: engine, successTerminationBehavior: .gracefullyShutdownGroup)], logger: logger))
-    return (group, Task { try await group.run() })
+    return RunningEngine(group: group, running: Task { try await group.run() })
 }
 
 extension PollPlan { static let minutely = PollPlan(cadence: .every(.seconds(60))) }
