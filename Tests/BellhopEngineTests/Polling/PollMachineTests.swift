@@ -37,7 +37,6 @@ import Testing
     }
 
     private static let some: [TaskKey] = ["a", "b", "c"]
-    private static let many = (0..<30).map { TaskKey("t\($0)") }
 
     @Test func `a first poll opens the store, lists, reads the details and commits`() {
         var machine = PollMachine(DeclaredSource(), plan: .minutely)
@@ -90,22 +89,6 @@ import Testing
 
     private static let done = PollMachine.Result.committed(.committed(turn: 1, newEvents: 0))
 
-    @Test func `a suddenly empty list is read again, held, and accepted after five minutes if nothing contradicts it`() {
-        var machine = Self.baseline(Self.many)
-        let (empty, gone) = (
-            PollMachine.Result.listed(Answer(tasks: [])), "details " + Self.many.map(\.text).joined(separator: " ")
-        )
-        #expect(Self.steps(&machine, empty, empty, .stored) == ["list", "list", "store 0 failures held", "end held"])
-        #expect(machine.memory.known.count == 30)
-        let soon = Self.steps(&machine, at: Self.start + .seconds(60), empty, .details(Details()), .loaded(.init()), .stored)
-        #expect(soon == ["list", gone, "load " + gone.dropFirst(8), "store 0 failures held", "end held"])
-        #expect(machine.nextPoll(after: Self.start + .seconds(290), jitter: 0.5) == Self.start + .seconds(300))
-        let late = Self.steps(
-            &machine, at: Self.start + .seconds(300), empty, .details(Details()), .loaded(.init(tasks: Self.many)), Self.done)
-        #expect(late.suffix(2) == ["commit +0 -30 30 events", "end changed(events: 30)"])
-        #expect(machine.memory.known.isEmpty)
-    }
-
     @Test func `an empty list that was held while the clock was ahead is accepted five minutes after the clock is set back`() {
         var machine = Self.baseline(Self.some)
         let empty = PollMachine.Result.listed(Answer(tasks: []))
@@ -148,18 +131,6 @@ import Testing
         #expect(Self.steps(&machine, rest: rest) == ["end failed"])
         #expect(machine.nextPoll(after: Self.start, jitter: 0) == rest.until)
         #expect(machine.memory.health.failures == 0)
-    }
-
-    @Test func `a failing store is opened again after two seconds before the first poll, and after the interval otherwise`() {
-        var machine = PollMachine(DeclaredSource(), plan: .minutely)
-        _ = machine.begin(at: .init(now: Self.start))
-        machine.forget(at: Self.start)
-        #expect(machine.nextPoll(after: Self.start, jitter: 0.5) == Self.start + .seconds(2))
-        machine = Self.baseline(Self.some)
-        _ = machine.begin(at: .init(now: Self.start))
-        machine.forget(at: Self.start)
-        #expect(machine.nextPoll(after: Self.start, jitter: 0.5) == Self.start + .seconds(60))
-        #expect(machine.begin(at: .init(now: Self.start)).words == "open")
     }
 
     @Test func `old details are read again, also of unchanged tasks`() {
