@@ -87,16 +87,6 @@ import Testing
         }
     }
 
-    @Test func `a changed schedule starts anew, and an unchanged one continues`() async throws {
-        let bench = try Bench()
-        _ = try await bench.shelf(digest("every: 2h"))
-        await bench.clock.advance(by: .seconds(3600))
-        _ = try await bench.shelf(digest("every: 2h"))
-        #expect(try await bench.store.nextTimer() == bench.now + .seconds(3600))
-        _ = try await bench.shelf(digest("every: 3h"))
-        #expect(try await bench.store.nextTimer() == bench.now + .seconds(3 * 3600))
-    }
-
     @Test func `setting the clock back does not delay a timer`() async throws {
         let wall = WallClock()
         let bench = try Bench(clock: wall.steady, wall: wall)
