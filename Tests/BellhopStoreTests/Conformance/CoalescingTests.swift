@@ -53,10 +53,7 @@ import Testing
         // The second attempt is made without the first message, which has expired by then.
         for count in [40, 39] {
             let claim = try #require(try await bench.claim().first)
-            guard case .message(let message) = claim.delivery.arguments else {
-                Issue.record("no message")
-                return
-            }
+            let message = try #require(claim.delivery.arguments.message)
             #expect(message.title.plainText == "\(count) messages" && message.severity == .critical)
             #expect(message.list?.items.count == 20 && message.list?.more == count - 20)
             try await bench.finish(claim, .retry(at: bench.after(150), Sample.failure))
