@@ -112,7 +112,7 @@ import Testing
             #expect(outcome.lowercased().contains("the proxy \(address.dropFirst(7))"), "\(outcome)")
             // Even with a body, the request cannot have arrived.
             var configuration = HTTPConnection.Configuration(name: "test", timeout: .milliseconds(500))
-            configuration.proxy = HTTPAddress(address)
+            configuration.proxy = try HTTPAddress(address)
             let connection = try HTTPConnection(configuration, clock: clock)
             let error = await #expect(throws: TransportError.self) {
                 try await connection.send(HTTPRequest("POST", HTTPAddress("https://acme.example/"), body: [1]))

@@ -313,7 +313,7 @@ import Testing
         let before = try await bench.tested.dump()
         let (count, failures) = try await bench.failingEachStatement {
             try await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now)
-        } afterFailure: { _ in
+        } afterFailure: { _ async throws in
             #expect(try await bench.tested.dump() == before)
         }
         #expect(count == 4 && failures > 7)

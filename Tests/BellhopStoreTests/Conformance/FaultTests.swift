@@ -229,7 +229,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
             let before = try await bench.tested.dump()
             let (_, failures) = try await bench.failingEachStatement {
                 try await operation.run(bench)
-            } afterFailure: { count in
+            } afterFailure: { count async throws in
                 #expect(try await bench.tested.dump() == before, "statement \(count) left changes")
             }
             #expect(failures >= 3)  // BEGIN, the statement and COMMIT at least
@@ -253,7 +253,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
         for ask in questions {
             let (answer, failures) = try await bench.failingEachStatement(includingReads: true) {
                 try await ask(bench)
-            } afterFailure: { _ in
+            } afterFailure: { _ async throws in
                 #expect(try await ask(bench) == 4)
             }
             #expect(answer == 4 && failures == 4)
@@ -278,7 +278,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
             Routing(routed: Array(1...2000), deliveries: (1...9).map { Sample.delivery($0, initial: .shadow) }))
         _ = try await bench.failingEachStatement {
             try await bench.store.prune(retention, at: bench.after(1))
-        } afterFailure: { _ in
+        } afterFailure: { _ async throws in
             #expect(try await bench.store.unrouted(limit: 9).map(\.sequence) == [2001, 2002])
         }
         let status = try await bench.store.status()

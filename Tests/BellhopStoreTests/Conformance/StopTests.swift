@@ -38,7 +38,7 @@ import Testing
         let finish = Finish(claim, at: bench.now, next: .done(Receipt("late")), pause: pause(.refusal, at: bench.now))
         let (answer, failures) = try await bench.failingEachStatement {
             try await bench.store.finish([finish])
-        } afterFailure: { _ in
+        } afterFailure: { _ async throws in
             #expect(try await bench.store.stops().isEmpty)
             #expect(try await bench.store.deliveries(DeliveryQuery()).count == 1)
         }
