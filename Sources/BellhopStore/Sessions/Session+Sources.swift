@@ -10,10 +10,12 @@ extension Session {
     }
 
     func open(_ scope: Scope, source: String, at now: Timestamp) throws -> SourceMemory {
+        let earlier = try rows(SQL.Sources.latest, (":source", source)) { row in Scope.ID(text: row.text(0)) }.first
         try run(
             SQL.Sources.open, (":name", scope.id.text), (":source", source), (":instance", scope.instance), (":user", scope.user),
             (":kind", scope.kind), (":query", scope.query), (":opened", now), (":health", SourceHealth().stored.encoded()))
         try run(SQL.Sources.openBefore, (":name", scope.id.text), (":source", source), (":opened", now))
+        if let earlier, earlier != scope.id { try moveFailures(from: earlier, to: scope.id) }
         let row = try require(scope.id)
         return SourceMemory(
             turn: row.turn, hasBaseline: row.turn > 0, cursor: row.cursor, answer: row.answer, known: try known(row.id),
@@ -118,6 +120,20 @@ extension Session {
 
     // Parts.
 
+    /// Moves the failures that `source_failing` announced from the scope that a source had before to its present one, so that
+    /// `source_recovered` follows them.
+    private func moveFailures(from earlier: Scope.ID, to scope: Scope.ID) throws {
+        var (before, now) = (try require(earlier).health, try require(scope).health)
+        guard before.announced else { return }
+        if !now.announced {
+            (now.failures, now.failingSince, now.lastError) = (before.failures, before.failingSince, before.lastError)
+            now.announced = true
+        }
+        (before.failures, before.failingSince, before.lastError, before.announced) = (0, nil, nil, false)
+        try setHealth(before, of: earlier, events: [], rest: nil)
+        try setHealth(now, of: scope, events: [], rest: nil)
+    }
+
     private func known(_ scope: Int64) throws -> KnownTasks {
         var known = KnownTasks()
         var count = try prepare(SQL.Sources.knownCount)
@@ -209,6 +225,9 @@ extension SQL {
         static let openBefore = """
             UPDATE scope SET opened = :opened - 1 WHERE source = :source AND name <> :name AND opened >= :opened
             """
+
+        /// The scope that a source was last opened with.
+        static let latest = "SELECT name FROM scope WHERE source = :source ORDER BY opened DESC LIMIT 1"
 
         static let scope = "SELECT id, turn, cursor, answer, health FROM scope WHERE name = :name"
 

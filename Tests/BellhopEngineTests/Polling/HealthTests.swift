@@ -103,6 +103,22 @@ import Testing
         #expect(events.allSatisfy { $0.source == "my-work" })
     }
 
+    @Test func `the recovery is reported once, also if the source works again with another account`() async throws {
+        let (bench, source) = try Bench.with(tasks(0..<2))
+        source.edit { $0.lists = Array(repeating: .failure(failure), count: 3) }
+        var poller = bench.poller(source)
+        for _ in 0..<3 { _ = try await poller.pollOnce() }
+        let moved = ScriptedSource(tasks: tasks(0..<2), instance: "https://other.example", clock: bench.clock)
+        for source in [moved, moved, source] {
+            var poller = bench.poller(source)
+            #expect(try await poller.pollOnce().isFailed == false)
+            #expect(
+                try await bench.eventLines() == [
+                    "source_failing source/my-work gateway 502 Bad Gateway", "source_recovered source/my-work 502 Bad Gateway",
+                ])
+        }
+    }
+
     @Test(arguments: [Failure.Remedy.giveUp, .pauseConnection])
     func `a failure that needs a person is reported at once`(_ remedy: Failure.Remedy) async throws {
         let (bench, source) = try Bench.with(tasks(0..<2))

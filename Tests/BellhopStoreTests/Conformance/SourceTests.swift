@@ -161,6 +161,23 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `failures that were announced go on in the scope that the source has now`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        var health = SourceHealth(
+            failures: 3, failingSince: bench.now, lastError: "no route", announced: true, lastSuccess: bench.now)
+        try await bench.store.setHealth(health, of: Sample.scope.id, events: [], rest: nil)
+        var other = Sample.scope
+        other.user = "bob"
+        health.lastSuccess = nil
+        #expect(try await bench.store.open(other, source: "tasks", at: bench.after(60)).health == health)
+        let good = SourceHealth(lastSuccess: bench.after(60))
+        try await bench.store.setHealth(good, of: other.id, events: [], rest: nil)
+        let again = try await bench.store.open(Sample.scope, source: "tasks", at: bench.after(120))
+        #expect(again.health == SourceHealth(lastSuccess: bench.now))
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `the health of polls is stored together with their events`(_ kind: StoreUnderTest) async throws {
         let bench = try await kind.opened()
         let health = SourceHealth(failures: 3, failingSince: bench.now, lastError: "no route", announced: true)
