@@ -123,9 +123,8 @@ extension BatchDecider {
         // The latest task as it is now; if it is gone, as it was last seen.
         switch present(latest.task, in: latest.source) {
         case .found(let task)?, .departed(let task)?: candidate.task = task
-        case .missing?: candidate.task = latest.element
+        case .missing?, nil: candidate.task = latest.element
         case .unread?: return
-        case nil: break
         }
         for one in gathered { memory.delete(rule.stateKey(.gathered, key).at(one.name)) }
         if group.every > .zero {

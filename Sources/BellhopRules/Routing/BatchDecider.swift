@@ -242,12 +242,23 @@ struct BatchDecider {
         return .failed(.loop, "stopped: \(writes); rules trigger each other")
     }
 
-    /// The task of a run as it is now; nil for a run without a task. Notes a task that must be read first.
+    /// The task of a run as it is now. Nil for a run without a task, and if only the run's event shows its task: the source has a new
+    /// account or query in bellhop.yaml, and no baseline yet. Notes what must be read first.
     mutating func present(_ task: TaskKey?, in source: String) -> RoutingFacts.Known<Snapshot>? {
         guard let task, let scope = book.facts.scope(of: source) else { return nil }
         let present = facts.task(task, in: scope)
-        if case .unread = present { needs.tasks[scope, default: []].insert(task) }
-        return present
+        switch present {
+        case .found, .departed: return present
+        case .unread:
+            needs.tasks[scope, default: []].insert(task)
+            return present
+        case .missing:
+            guard let lacksBaseline = facts.lacksBaseline(scope) else {
+                needs.scopes.insert(scope)
+                return .unread
+            }
+            return lacksBaseline ? nil : present
+        }
     }
 
     /// The failure of a wait or an escalation for a task of a source that bellhop.yaml does not have, because the state of the task is not

@@ -67,6 +67,12 @@ public struct RoutingFacts: Sendable {
     func isKnown(_ key: StateKey) -> Bool { known?.state.contains(key.at("")) ?? true || state[key] != nil }
     func isKnown(_ scope: Scope.ID) -> Bool { known?.scopes.contains(scope) ?? true }
 
+    /// Whether a scope has no baseline, so that nothing is known about its tasks; nil if its tasks must be read first.
+    func lacksBaseline(_ scope: Scope.ID) -> Bool? {
+        guard let known else { return false }
+        return known.scopes.contains(scope) ? tasks[scope] == nil : nil
+    }
+
     /// The selected events; nil if they must be read first.
     func digest(_ query: DigestQuery) -> Digest? {
         if known != nil { return digests[query] }

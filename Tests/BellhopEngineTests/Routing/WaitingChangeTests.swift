@@ -64,6 +64,30 @@ import Testing
         }
     }
 
+    @Test func `a source with another account that was never polled well ends no wait and no escalation`() async throws {
+        let paging = """
+            rule: r
+            on: task_created
+            do: [{notify: {to: pager, title: new}}]
+            until: answered
+            escalate: [{after: 10m, do: [{notify: {to: pager, title: late}}]}]
+            """
+        let cases = [(rule("when: task.priority == 1\nfor: 10m"), ["x a"]), (paging, ["pager: new", "pager: late"])]
+        for (text, made) in cases {
+            let agent = try await TestAgent(text)
+            try await agent.put("a")
+            let (bench, action) = (agent.bench, agent.action)
+            let moved = ScriptedSource(instance: "https://other.example", clock: bench.clock)
+            moved.edit { $0.lists = Array(repeating: .failure(Failure(.unauthenticated, .giveUp, "401")), count: 2) }
+            for _ in 0..<2 {
+                await bench.clock.advance(by: .seconds(900))
+                let shelf = try await bench.shelf(text, sources: [moved])
+                _ = try await bench.engine(action, shelf: shelf, sources: [moved]).runOnce()
+            }
+            #expect(agent.texts == made)
+        }
+    }
+
     @Test func `with existing, the waits of known tasks begin when the rule is loaded`() async throws {
         let agent = try await TestAgent(
             "rule: other\non: task_created\ndo: [{log: z}]",
