@@ -127,7 +127,7 @@ import Testing
         #expect(try await inquirer.status()["stopped"] == [])
     }
 
-    @Test func `a source that is no longer in the configuration is left out, and one that receives tasks is not`() async throws {
+    @Test func `a source that is no longer in the configuration is left out, also one that took tasks`() async throws {
         let (store, clock) = (try Stores.inMemory(), TestClock())
         let old = Scope(instance: "https://acme.example", user: "ada", kind: "table", query: "old")
         for (scope, name) in [(Self.scope, "incidents"), (old, "old"), (SentTasks.scope("orders"), "orders")] {
@@ -141,8 +141,11 @@ import Testing
         }
         let before = try await status([("incidents", Self.scope), ("old", old)])
         #expect(before["needs"] == ["The source old is failing: It does not answer."])
-        let after = try await status([("incidents", Self.scope)])
-        #expect(after["sources"].elements.map { $0["source"]?.asString ?? "" } == ["incidents", "orders"])
+        func names(_ status: JSON) -> [String] { status["sources"].elements.map { $0["source"]?.asString ?? "" } }
+        #expect(names(before) == ["incidents", "old"])
+        let taking = ["orders", "later"].map { (name: $0, scope: SentTasks.scope($0)) }
+        let after = try await status([(name: "incidents", scope: Self.scope)] + taking)
+        #expect(names(after) == ["incidents", "orders"], "no task was sent to the other one yet")
         #expect(after["needs"] == [])
     }
 

@@ -149,7 +149,10 @@ public struct Agent: Sendable {
                     for (name, fact) in assembly.runtimeFacts.facts { facts[name] = fact }
                     return facts
                 },
-                sources: { assembly.connectors.sources.map { ($0.name, $0.scope) } }, underway: { assembly.engine.underway },
+                sources: {
+                    assembly.connectors.sources.map { (name: $0.name, scope: $0.scope) }
+                        + assembly.configuration.inbound.tasks.keys.map { (name: $0, scope: SentTasks.scope($0)) }
+                }, underway: { assembly.engine.underway },
                 wake: { assembly.context.bells.dispatcher.ring() }, pause: { assembly.engine.pause($0) },
                 resume: { receiver throws(StoreError) in try await assembly.engine.resume(receiver) },
                 applySilences: { () async throws(StoreError) in try await assembly.engine.applySilences() },

@@ -22,7 +22,8 @@ public struct Inquirer: Sendable {
     public struct Agent: Sendable {
         /// The agent's own part of the status.
         public var facts: @Sendable () -> JSON.Object
-        /// The sources that the agent polls, including those still preparing; nil for all that are in the store.
+        /// The sources that the agent polls, including those still preparing, and those that take tasks; nil for all that are in the
+        /// store.
         public var sources: (@Sendable () -> [(name: String, scope: Scope)])?
         /// The current activities of sources, by name.
         public var underway: @Sendable () -> [String: SourceActivity]
@@ -134,14 +135,15 @@ public struct Inquirer: Sendable {
         return status
     }
 
-    /// The sources that the running agent polls, and those that other systems send to. A source that is no longer in bellhop.yaml stays in
-    /// the store for a long time.
+    /// The sources of the running agent. A source that is no longer in bellhop.yaml stays in the store for a long time.
     func inUse(_ stored: [StoreStatus.SourceStatus]) -> [StoreStatus.SourceStatus] {
-        guard let polled = agent?.sources?() else { return stored }
-        let names = Set(polled.map(\.name))
-        let present = stored.filter { names.contains($0.source) || $0.scope.kind == InboundReading.kind }
-        // A source that was never polled is not in the store.
-        let others = polled.filter { source in !present.contains { $0.source == source.name } }
+        guard let sources = agent?.sources?() else { return stored }
+        let names = Set(sources.map(\.name))
+        let present = stored.filter { names.contains($0.source) }
+        // A source that was never polled is not in the store. One that takes tasks is not polled.
+        let others = sources.filter { source in
+            source.scope.kind != InboundReading.kind && !present.contains { $0.source == source.name }
+        }
         return present
             + others.map { source in
                 StoreStatus.SourceStatus(
