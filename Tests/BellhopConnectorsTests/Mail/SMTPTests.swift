@@ -205,7 +205,7 @@ import Testing
 
     // MARK: Conversations
 
-    @Test func `mails of one thread refer to the first one and have its subject`() async throws {
+    @Test func `mails of one thread refer to its first mail and have its subject, also if a chat began it`() async throws {
         var message = SampleMessage.titled("INC1 begins")
         message.thread = "INC1"
         let first = message
@@ -213,7 +213,8 @@ import Testing
         let second = message
         try await MailServer(mail).serve { port in
             let connection = try connection("smtp://127.0.0.1:\(port)")
-            let began = try await send(first, over: connection)
+            let chat = Attempt(number: 1, now: SampleDelivery.now, firstMessage: ["ts": "1.2", "chat": "C1"])
+            let began = try await connection.send(first, for: SampleDelivery.notify(first, to: "mail"), attempt: chat)
             #expect(began.conversation?.conversation == "INC1")
             var answer = SampleDelivery.notify(second, to: "mail")
             answer.id.step = StepPath(index: 1)

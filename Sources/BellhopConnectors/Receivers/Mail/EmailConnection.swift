@@ -103,7 +103,9 @@ struct EmailConnection: MessageReceiver, Connection {
     func action(_ kind: String) -> (any Action)? { kind == NotifyAction.manifest.kind ? NotifyAction(self) : nil }
 
     func send(_ message: Message, for delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
-        let place = MessagePlace(message, firstMessage: attempt.firstMessage, Self.abilities)
+        // A connection of another kind may have begun the conversation under this name.
+        let first = attempt.firstMessage.flatMap { $0["message_id"] == nil ? nil : $0 }
+        let place = MessagePlace(message, firstMessage: first, Self.abilities)
         let mail = mail(EmailRenderer.render(message, from: MessageOrigin(delivery)), message, delivery, at: place)
         let bytes: [UInt8]
         do throws(MailHeaderValue.Refused) { bytes = try mail.bytes() } catch {
