@@ -12,7 +12,7 @@ extension JSON {
         /// An object with these members; for a duplicate key the last value wins, at the first position.
         public init(_ members: some Sequence<(String, JSON)>) {
             self.members.reserveCapacity(members.underestimatedCount)
-            for (key, value) in members { self[key] = value }
+            for (key, value) in members { set(key, to: value) }
         }
 
         /// An object with these members, whose keys must be distinct (only asserted).
@@ -26,17 +26,11 @@ extension JSON {
         public subscript(key: String) -> JSON? {
             get { position(of: key).map { members[$0].value } }
             set {
-                switch (position(of: key), newValue) {
-                case (let place?, let value?): members[place].value = value
-                case (let place?, nil):
-                    members.remove(at: place)
-                    index = nil
-                    indexIfLarge()
-                case (nil, let value?):
-                    members.append((key, value))
-                    if index == nil { indexIfLarge() } else { index?[key] = members.count - 1 }
-                case (nil, nil): break
-                }
+                if let newValue { return set(key, to: newValue) }
+                guard let place = position(of: key) else { return }
+                members.remove(at: place)
+                index = nil
+                indexIfLarge()
             }
         }
 
@@ -78,6 +72,15 @@ extension JSON {
         /// The members in place: an iterator would retain each of them.
         func withMembers<Result>(_ work: (UnsafeBufferPointer<Element>) -> Result) -> Result {
             members.withUnsafeBufferPointer(work)
+        }
+
+        private mutating func set(_ key: String, to value: JSON) {
+            if let place = position(of: key) {
+                members[place].value = value
+            } else {
+                members.append((key, value))
+                if index == nil { indexIfLarge() } else { index?[key] = members.count - 1 }
+            }
         }
 
         private func position(of key: String) -> Int? {

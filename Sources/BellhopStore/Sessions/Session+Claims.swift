@@ -2,7 +2,9 @@ import BellhopCore
 
 extension Session {
     private struct Row {
-        var delivery: DeliveryRow
+        var delivery: Delivery
+        /// Why its body cannot be read.
+        var problem: DamagedValue?
         var id: Int64
         var name: String
         var attempts: Int
@@ -12,8 +14,8 @@ extension Session {
 
         /// Why it ends without an attempt; nil if it is attempted.
         func refusal(at now: Timestamp) -> Failure? {
-            if let problem = delivery.problem { return DeliveryRow.failure(problem) }
-            return delivery.delivery.expires.flatMap { $0 < now ? .notSent(before: $0) : nil }
+            if let problem { return DeliveryRow.failure(problem) }
+            return delivery.expires.flatMap { $0 < now ? .notSent(before: $0) : nil }
         }
     }
 
@@ -63,16 +65,16 @@ extension Session {
             if let failure = row.refusal(at: now) {
                 claimed.mayHaveMore = true
                 try endUnattempted(due.id, failure, at: now)
-                try report(Claimed.Dead(row.delivery.delivery, failure), in: &claimed, at: now)
-                try promote(row.delivery.delivery.lane)
-                try release(behind: row.delivery.delivery.id)
+                try report(Claimed.Dead(row.delivery, failure), in: &claimed, at: now)
+                try promote(row.delivery.lane)
+                try release(behind: row.delivery.id)
                 try updateFollowers(of: due.id, at: now)
-            } else if let conversation, conversation.outdates(row.delivery.delivery) {
+            } else if let conversation, conversation.outdates(row.delivery) {
                 claimed.mayHaveMore = true
                 try drop(due.id, .outdated, at: now)
-                try promote(row.delivery.delivery.lane)
+                try promote(row.delivery.lane)
             } else {
-                row.delivery.delivery = try withoutExpired(row.delivery.delivery, due.id, &claimed, at: now)
+                row.delivery = try withoutExpired(row.delivery, due.id, &claimed, at: now)
                 let upcoming = try due.upcoming.compactMap { try subject(of: $0) }
                 claimed.claims.append(
                     try start(
@@ -86,10 +88,10 @@ extension Session {
     /// Drops the first delivery of a lane if it would undo what a newer one of its conversation did; false for any other.
     func dropOutdated(_ id: Int64, at now: Timestamp) throws -> Bool {
         guard let row = try claimable(id), row.refusal(at: now) == nil,
-            try conversation(of: row)?.outdates(row.delivery.delivery) == true
+            try conversation(of: row)?.outdates(row.delivery) == true
         else { return false }
         try drop(id, .outdated, at: now)
-        try promote(row.delivery.delivery.lane)
+        try promote(row.delivery.lane)
         return true
     }
 
@@ -236,8 +238,10 @@ extension Session {
         try statement.bind(":id", id)
         guard try statement.next() else { return nil }
         let next = DeliveryRow.width
+        let stored = DeliveryRow(statement)
         return Row(
-            delivery: DeliveryRow(statement), id: id, name: statement.key(next), attempts: Int(statement.int(next + 1)),
+            delivery: stored.delivery, problem: stored.problem, id: id, name: statement.key(next),
+            attempts: Int(statement.int(next + 1)),
             lease: statement.int(next + 2), firstStarted: statement.optionalTime(next + 3),
             lastUncertain: statement.optionalTime(next + 4))
     }
@@ -254,15 +258,14 @@ extension Session {
         try statement.bind(":now", now)
         try statement.bind(":id", row.id)
         try statement.run()
-        let delivery = row.delivery.delivery
         var attempt = Attempt(
             number: row.attempts + 1, now: now, firstStarted: row.firstStarted, lastUncertain: row.lastUncertain,
             othersReferences: try references(of: row),
-            mayRepeat: row.lastUncertain == nil ? downtimes?.span(before: delivery.createdAt) : nil,
+            mayRepeat: row.lastUncertain == nil ? downtimes?.span(before: row.delivery.createdAt) : nil,
             firstMessage: firstMessage)
-        attempt.replayOf = try timeOfReplayedEvent(for: delivery)
+        attempt.replayOf = try timeOfReplayedEvent(for: row.delivery)
         attempt.upcoming = upcoming
-        return Claim(delivery: delivery, lease: lease, attempt: attempt)
+        return Claim(delivery: row.delivery, lease: lease, attempt: attempt)
     }
 
     /// When the replayed event happened, if the delivery is of a replay; the distant past if the event is gone.
@@ -275,10 +278,10 @@ extension Session {
 
     /// Nil if it has no conversation, or nothing was sent in it.
     private func conversation(of row: Row) throws -> Conversation? {
-        let delivery = row.delivery.delivery
-        guard let conversation = delivery.arguments.conversation else { return nil }
+        guard let conversation = row.delivery.arguments.conversation else { return nil }
         return try rows(
-            SQL.Deliveries.conversation, (":id", row.id), (":created", delivery.createdAt), (":receiver", delivery.id.receiver),
+            SQL.Deliveries.conversation, (":id", row.id), (":created", row.delivery.createdAt),
+            (":receiver", row.delivery.id.receiver),
             (":conversation", conversation)
         ) { row in
             try Conversation(
@@ -290,18 +293,17 @@ extension Session {
     /// The references of other deliveries' writes to the task, or of records that they created at the receiver. An attempt that looks for its
     /// own result excludes them.
     private func references(of row: Row) throws -> Set<String> {
-        let delivery = row.delivery.delivery
         var statement: Prepared
-        switch delivery.effect {
+        switch row.delivery.effect {
         case .writes:
-            guard let subject = delivery.task?.subject else { return [] }
+            guard let subject = row.delivery.task?.subject else { return [] }
             statement = try prepare(SQL.Deliveries.written)
             try statement.bind(":subject", subject)
         case .makes:
             // Before its first attempt the delivery cannot have created anything.
             guard let first = row.firstStarted else { return [] }
             statement = try prepare(SQL.Deliveries.made)
-            try statement.bind(":receiver", delivery.id.receiver)
+            try statement.bind(":receiver", row.delivery.id.receiver)
             try statement.bind(":since", first - Self.clockCorrection)
         case nil: return []
         }
