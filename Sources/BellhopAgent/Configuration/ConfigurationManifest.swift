@@ -62,7 +62,8 @@ public enum ConfigurationManifest {
         Setting("deliveries", .duration, default: "30d", least: "1h", "How long to keep deliveries that have ended."),
         Setting(
             "forgotten", .duration, default: "400d", least: "1h",
-            "How long to remember a removed task; longer while a rule waits for it, or events or deliveries are kept longer."),
+            "How long to remember a removed task, and the keys of `once` of a removed rule; longer while a rule waits for it, or events or deliveries are kept longer."
+        ),
         Setting("audit", .duration, default: "400d", least: "1h", "How long to keep the audit."),
         Setting(
             "keys", .integer(1...10_000_000), default: "100000",

@@ -51,6 +51,9 @@ extension Session {
         var waiting = try prepare(SQL.Rules.waitingAbout)
         try waiting.bind(":subject", task.subject)
         try record(.forgotten, of: &waiting, at: now)
+        for key in keys where key.kind == .hold || key.kind == .absence {
+            try run(SQL.Rules.forgetBegun, (":rule", key.rule), (":kind", key.kind.rawValue), (":key", key.key))
+        }
         try write(keys.map { StateWrite($0, .delete) }, at: .distantPast)
         try change(try timers(endingWith: keys).map { .cancel($0) })
         var counts: [StateKey: Int] = [:]
@@ -121,11 +124,7 @@ extension SQL {
 
         /// The rows of `once` and `throttle` with this key. Goes from rule to rule by the index of rules.
         static let keyed = """
-            WITH RECURSIVE named (rule) AS (
-                SELECT min(rule) FROM rule_state
-                UNION ALL
-                SELECT (SELECT min(rule) FROM rule_state WHERE rule_state.rule > named.rule) FROM named WHERE rule IS NOT NULL
-            )
+            \(State.namedRules)
             SELECT rule_state.rule, rule_state.kind, rule_state.key, rule_state.element
             FROM named CROSS JOIN (SELECT 'once' AS kind UNION ALL SELECT 'throttle') AS wanted
                 CROSS JOIN rule_state

@@ -7,6 +7,8 @@ extension Session {
         /// The records of these verdicts.
         case decisions([DecisionRecord.Verdict])
         case audit
+        /// Sets the time until which the keys of `once` of removed rules stay.
+        case keysOfRemovedRules
         case expiredState
         case removedTasks
         case oldScopes
@@ -40,7 +42,10 @@ extension Session {
             return (removed, .decisions(removed == Self.step ? verdicts : Array(verdicts.dropFirst())))
         case .audit:
             let removed = try pruneAudit(before: now - retention.audit, atMost: Self.step, at: now)
-            return (removed, removed == Self.step ? .audit : .expiredState)
+            return (removed, removed == Self.step ? .audit : .keysOfRemovedRules)
+        case .keysOfRemovedRules:
+            let marked = try run(SQL.Pruning.expireOnce, (":until", now + Self.memory(retention)), (":limit", Self.step))
+            return (0, marked == Self.step ? .keysOfRemovedRules : .expiredState)
         case .expiredState:
             let removed = try run(SQL.Pruning.removeState, (":now", now), (":limit", Self.step))
             return (removed, removed == Self.step ? .expiredState : .removedTasks)
@@ -62,8 +67,10 @@ extension Session {
 
     /// Tasks that were removed earlier are forgotten. A forgotten task counts its changes from the start again, so its new events, and
     /// the deliveries that are named after them, must not collide with old ones.
-    private static func forgottenSince(_ retention: Retention, at now: Timestamp) -> Timestamp {
-        now - max(retention.forgotten, retention.events, retention.deliveries)
+    private static func forgottenSince(_ retention: Retention, at now: Timestamp) -> Timestamp { now - memory(retention) }
+
+    private static func memory(_ retention: Retention) -> Duration {
+        max(retention.forgotten, retention.events, retention.deliveries)
     }
 
     /// Removes the old ones among the next thousand rows; returns the last of these rows, or nil if all are new.
@@ -199,6 +206,19 @@ extension SQL {
                     ON rule_state.subject = scope.instance || '/' || (departed.snapshot ->> '$.id')
                 WHERE scope.id = departed.scope)
             LIMIT :limit
+            """
+
+        /// A rule that is added again meanwhile keeps its keys: see `SQL.Rules.keepOnce`.
+        static let expireOnce = """
+            UPDATE rule_state SET expires = :until
+            WHERE id IN (
+                \(State.namedRules)
+                SELECT rule_state.id FROM named CROSS JOIN rule_state
+                    ON rule_state.rule = named.rule AND rule_state.kind = 'once'
+                WHERE rule_state.expires IS NULL AND NOT EXISTS (
+                    SELECT 1 FROM rule
+                    WHERE name = iif(named.rule LIKE 'shadow/%', substr(named.rule, 8), named.rule))
+                LIMIT :limit)
             """
 
         /// After downtime, the events that are not routed yet and the timers that came due are decided as of their own time: state that was

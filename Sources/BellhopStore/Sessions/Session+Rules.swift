@@ -21,6 +21,7 @@ extension Session {
             let row = present.removeValue(forKey: rule.name)
             since[rule.name] = row?.since ?? last
             try set(rule, row, place: place, since: last)
+            if row == nil { try run(SQL.Rules.keepOnce, (":name", rule.name)) }
             try schedule(rule, row)
             if row == nil || row?.waits != rule.waits {
                 try beginWaits(rule, ending: rule.isOff ? .off : .changed, at: now)
@@ -178,16 +179,21 @@ extension SQL {
             LIMIT :count
             """
 
-        /// Deletes the record of the task that began a wait or an absence, together with the wait.
-        static let dropKey = [
-            """
+        /// Deletes the record of the task that began a wait or an absence. The wait itself must still be there.
+        static let forgetBegun = """
             DELETE FROM rule_state
             WHERE +rule = :rule AND +kind = 'begun' AND element = :key AND name_key IN (
                 SELECT name_key(:rule, 'begun', (value ->> '$.source') || '/' || (value ->> '$.task')) FROM rule_state
                 WHERE \(State.isOfKey) AND element = '')
-            """,
-            "DELETE FROM rule_state WHERE \(State.isOfKey)",
-        ]
+            """
+
+        static let dropKey = "DELETE FROM rule_state WHERE \(State.isOfKey)"
+
+        /// The keys of `once` of a rule that is added again stay: pruning has set a time for them if the rule was away.
+        static let keepOnce = """
+            UPDATE rule_state SET expires = NULL
+            WHERE rule IN (:name, 'shadow/' || :name) AND kind = 'once' AND expires IS NOT NULL
+            """
 
         static let countDropped = "UPDATE rule SET dropped = dropped + :count WHERE name = :name"
 

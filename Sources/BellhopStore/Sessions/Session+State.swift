@@ -133,7 +133,9 @@ extension Session {
             (rule: row.text(0), kind: row.text(1), key: row.text(2))
         }
         for key in keys {
-            for text in SQL.Rules.dropKey { try run(text, (":rule", key.rule), (":kind", key.kind), (":key", key.key)) }
+            for text in [SQL.Rules.forgetBegun, SQL.Rules.dropKey] {
+                try run(text, (":rule", key.rule), (":kind", key.kind), (":key", key.key))
+            }
             guard let kind = StateKey.Kind(rawValue: key.kind)?.timer else { continue }
             try change([.cancel(RuleTimer.ID(rule: rule, kind: kind, key: key.key))])
         }
@@ -145,6 +147,15 @@ extension Session {
 extension SQL {
     enum State {
         static let isOfKey = SQL.isNamed(":rule", ":kind", ":key")
+
+        /// Begins a statement with the rules that have state, found by the index of rules, as `named`.
+        static let namedRules = """
+            WITH RECURSIVE named (rule) AS (
+                SELECT min(rule) FROM rule_state
+                UNION ALL
+                SELECT (SELECT min(rule) FROM rule_state WHERE rule_state.rule > named.rule) FROM named WHERE rule IS NOT NULL
+            )
+            """
 
         static let read = "SELECT element, value FROM rule_state WHERE \(isOfKey)"
 

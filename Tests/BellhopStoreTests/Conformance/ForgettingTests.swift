@@ -80,6 +80,26 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `forgetting a task deletes the records of the waits and absences that it began, and of no others`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.register([RuleRegistration(name: "rule", revision: "1", waits: "w")], at: bench.now)
+        var state: [StateWrite] = []
+        for (number, kind) in [(1, StateKey.Kind.hold), (1, .absence), (2, .hold)] {
+            let id = Sample.key(number).text
+            let key = "\(kind) \(number)"
+            let wait: JSON = ["source": "tasks", "task": .string(id), "subject": .string(Sample.subject(number))]
+            state.append(StateWrite(Self.key(kind, key), .set(wait, expires: nil)))
+            state.append(StateWrite(Self.key(.begun, "tasks/\(id)", key), .set(true, expires: nil)))
+        }
+        try await bench.store.route(Routing(state: state))
+        _ = try await bench.store.forget(Self.named, at: bench.now)
+        let begun = try await bench.store.state(for: [1, 2].map { Self.key(.begun, "tasks/\(Sample.key($0).text)") })
+        #expect(begun.all.map(\.key) == [Self.key(.begun, "tasks/\(Sample.key(2).text)", "hold 2")])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `a routing decided before a task was forgotten is refused, a later one is stored`(_ kind: StoreUnderTest) async throws {
         let bench = try await bench(kind)
         let id = Sample.key(1).text

@@ -75,6 +75,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `removed tasks, expired state and unused scopes are deleted in time`(_ kind: StoreUnderTest) async throws {
         let bench = try await kind.opened()
+        _ = try await bench.store.register([RuleRegistration(name: "rule", revision: "1")], at: bench.now)
         var first = Sample.poll([1, 2])
         first.events = []
         _ = try await bench.store.commit(first)
@@ -96,6 +97,25 @@ import Testing
         bench.tested.forgetOpenScopes()
         #expect(try await bench.store.prune(retention, at: bench.after(1001)) == 3)  // the scope and its tasks
         #expect(try await bench.store.status().sources.isEmpty)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `the keys of once of a removed rule stay as long as a removed task, and for good if the rule is added again`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        let rules = ["gone", "back", "kept"].map { RuleRegistration(name: $0, revision: "1") }
+        _ = try await bench.store.register(rules, at: bench.now)
+        let keys = ["gone", "shadow/gone", "back", "shadow/back", "kept"].map { StateKey(rule: $0, kind: .once, key: "a") }
+        try await bench.store.route(Routing(state: keys.map { StateWrite($0, .set(true, expires: nil)) }))
+        _ = try await bench.store.register([rules[2]], at: bench.after(5))
+        #expect(try await bench.store.prune(retention, at: bench.after(2000)) == 0)
+        #expect(try await bench.store.prune(retention, at: bench.after(2999)) == 0)
+        _ = try await bench.store.register([rules[1], rules[2]], at: bench.after(2999))
+        #expect(try await bench.store.prune(retention, at: bench.after(3001)) == 2)
+        let left = try await bench.store.state(for: keys)
+        #expect(Set(left.all.map(\.key)) == Set(keys[2...]))
+        #expect(try await bench.store.prune(retention, at: bench.after(99_999)) == 0)
     }
 
     @Test(arguments: StoreUnderTest.allCases)
