@@ -68,6 +68,8 @@ public struct Claimed: Sendable, Hashable {
     public var mayHaveMore: Bool
     /// Those that ended without an attempt: they cannot be read, or have expired, also in a message that has them. Each may have an event.
     public var dead: [Dead] = []
+    /// Those that were dropped without an attempt, because they would undo what a newer one of their conversation did.
+    public var outdated: [Delivery] = []
 
     public struct Dead: Sendable, Hashable {
         public var delivery: Delivery

@@ -193,6 +193,7 @@ public struct Dispatcher: Sendable {
             }
             if !claimed.claims.isEmpty { context.checkpoint(.afterClaim) }
             for dead in claimed.dead { context.signals.emit(.dead(dead.delivery, dead.failure)) }
+            for delivery in claimed.outdated { context.signals.emit(.dropped(delivery, .outdated)) }
             if !claimed.dead.isEmpty { context.bells.router.ring() }
             let effects = capacity.recordClaim(claimed, at: now)
             endedAttempts.expect(claimed.claims.count)

@@ -222,6 +222,14 @@ extension EngineContext {
         return remembered
     }
 
+    /// Reports a batch that was stored, and wakes the loop of the timers that it has set.
+    func report(_ routing: Routing, since started: ContinuousClock.Instant) {
+        if !routing.timers.isEmpty { bells.timers.ring() }
+        signals.emit(
+            .routed(
+                events: routing.routed.count, deliveries: routing.deliveries.count, took: ContinuousClock.now - started))
+    }
+
     private func signal(_ routing: Routing) {
         for tally in routing.tallies where tally.errors > 0 {
             signals.emit(.ruleFailed(rule: tally.rule, error: tally.lastError ?? "", times: tally.errors))

@@ -73,9 +73,10 @@ public struct Router: Sendable {
             context.turns.begin(.router, at: context.clock.elapsed)
             let paused = Set(active.since.filter { $0.value == .max }.keys)
             for replay in replays {
+                let started = ContinuousClock.now
                 let (routing, isStored) = try await context.route(
                     active.book.match(replay, paused: paused), by: active, on: shelf)
-                if isStored, !routing.timers.isEmpty { context.bells.timers.ring() }
+                if isStored { context.report(routing, since: started) }
                 routed += 1
             }
         }
@@ -92,10 +93,7 @@ public struct Router: Sendable {
             active.book.match(events, since: active.since), by: active, on: shelf,
             earlier: EarlierTasks(before: next.later, by: active.book))
         if isStored {
-            if !routing.timers.isEmpty { context.bells.timers.ring() }
-            context.signals.emit(
-                .routed(
-                    events: routing.routed.count, deliveries: routing.deliveries.count, took: ContinuousClock.now - started))
+            context.report(routing, since: started)
             if let tracer = context.tracer {
                 tracer.routed(
                     events.prefix(routing.routed.count).map(\.event.id),

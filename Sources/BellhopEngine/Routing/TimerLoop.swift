@@ -183,11 +183,12 @@ public struct TimerLoop: Sendable {
             }
             // Facts cannot be read ahead while the rules must see tasks in an earlier state.
             let next = earlier.isEmpty ? firstBatch(of: Array(ready.dropFirst(batch.count)), before: [], by: active).timers : []
+            let started = ContinuousClock.now
             let (routing, isStored) = try await context.route(
                 book.match(batch), by: active, on: shelf, earlier: earlier, next: next.isEmpty ? nil : book.match(next))
             guard isStored else { continue }
             for event in routing.events where event.type == .scheduleDue { context.report(event) }
-            if !routing.timers.isEmpty { context.bells.timers.ring() }
+            context.report(routing, since: started)
             reportMissingPolls(batch, by: book, at: now)
             fired += routing.fired.count
         }

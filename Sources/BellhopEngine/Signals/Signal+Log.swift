@@ -29,7 +29,7 @@ extension Signal {
         case .requestRefused: ("inbound.refused", .warning, "A request from another system was refused.")
         case .event: ("event", .info, "An event happened.")
         case .eventDropped: ("event.dropped", .error, "The store did not accept this event, and it is lost.")
-        case .routed: ("router.routed", .debug, "Events were routed.")
+        case .routed: ("router.routed", .debug, "Events, timers or replays went through the rules.")
         case .ruleFailed:
             ("rule.failed", .warning, "A part of a rule failed for some events: the rule or this step did not run for them.")
         case .keysLost:
@@ -40,7 +40,11 @@ extension Signal {
         case .shadowed: ("delivery.shadow", .info, "A rule in shadow mode would have done this; it was only recorded.")
         case .silenced: ("delivery.silenced", .info, "A silence keeps this delivery back; it was only recorded.")
         case .quiet: ("delivery.quiet", .info, "A quiet time keeps this message back until it ends.")
-        case .dropped: ("delivery.dropped", .info, "A quiet time drops this message; it was only recorded.")
+        case .dropped:
+            (
+                "delivery.dropped", .info,
+                "A quiet time, or a newer message of its conversation, drops this message; it was only recorded."
+            )
         case .released: ("delivery.released", .info, "A quiet time has ended; the messages that it kept back are sent.")
         case .silenceRefused:
             (

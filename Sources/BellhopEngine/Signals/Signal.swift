@@ -18,6 +18,7 @@ public enum Signal: Sendable {
     case event(Event)
     /// The store did not accept this event, and Bellhop no longer retries it.
     case eventDropped(Event)
+    /// A batch of events, timers or replays was decided.
     case routed(events: Int, deliveries: Int, took: Duration)
     case ruleFailed(rule: String, error: String, times: Int)
     /// A rule had more keys than it may remember: those that were not used for the longest time were dropped, or it was paused.
@@ -26,7 +27,7 @@ public enum Signal: Sendable {
     case silenced(Delivery, silence: String)
     /// A quiet time keeps a message back until its end.
     case quiet(Delivery, until: Timestamp)
-    /// A quiet time drops a message.
+    /// A quiet time drops a message, or a newer one of its conversation outdates it.
     case dropped(Delivery, Failure)
     /// This many messages to a receiver are sent, because the quiet times that held them have ended.
     case released(receiver: String, count: Int)

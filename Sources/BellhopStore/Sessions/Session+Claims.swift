@@ -72,6 +72,7 @@ extension Session {
             } else if let conversation, conversation.outdates(row.delivery) {
                 claimed.mayHaveMore = true
                 try drop(due.id, .outdated, at: now)
+                claimed.outdated.append(row.delivery)
                 try promote(row.delivery.lane)
             } else {
                 row.delivery = try withoutExpired(row.delivery, due.id, &claimed, at: now)

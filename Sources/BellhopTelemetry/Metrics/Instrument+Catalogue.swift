@@ -55,7 +55,8 @@ extension Instrument {
         "bellhop_events_dropped_total", .counter, "Events that the store did not accept, and that are lost.")
     public static let routeSeconds = Instrument(
         "bellhop_route_seconds", .histogram([0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]),
-        unit: .seconds, "The time that a batch of events took through the rules until its deliveries were stored.")
+        unit: .seconds,
+        "The time that a batch of events, timers or replays took through the rules until its deliveries were stored.")
     public static let ruleErrors = Instrument(
         "bellhop_rule_errors_total", .counter, labels: [rule], "Events for which a part of a rule failed.")
     public static let ruleKeysDropped = Instrument(
@@ -75,7 +76,7 @@ extension Instrument {
     // MARK: Deliveries
 
     public static let deliveriesMade = Instrument(
-        "bellhop_deliveries_made_total", .counter, "Deliveries that rules made for events.")
+        "bellhop_deliveries_made_total", .counter, "Deliveries that rules made.")
     public static let deliveries = Instrument(
         "bellhop_deliveries_total", .counter,
         labels: [

@@ -140,7 +140,9 @@ extension `Escalations` {
         }
     }
 
-    @Test func `a held message does not close an alert that was opened after it was made`() async throws {
+    @Test func `a held message does not close an alert that was opened after it was made, and is reported as dropped`()
+        async throws
+    {
         let rules = """
             rule: page
             on: [task_created, task_commented]
@@ -158,6 +160,7 @@ extension `Escalations` {
         try await agent.comment("a")
         #expect(try await agent.texts(after: 40) == ["pager: task_created", "pager: task_commented"])
         #expect(try await agent.bench.deliveries(.dropped).map(\.failure?.message) == [Failure.outdated.message])
+        #expect(agent.bench.recorder.count("delivery.dropped") == 1)
     }
 
     @Test func `a rule with too many escalations is paused, with a signal`() async throws {

@@ -51,6 +51,23 @@ import Testing
         #expect(try await Self.replayed(bench) == ["all", "shadow shadow", "all", "throttled", "shadow shadow"])
     }
 
+    @Test func `the deliveries of events, timers and replays are reported as made`() async throws {
+        let (bench, shelf, router, event) = try await Self.routed(
+            """
+            rules:
+              - {rule: all, on: task_created, do: [{log: thanks}]}
+              - {rule: grouped, on: task_created, group: {by: source, wait: 30s}, do: [{log: grouped}]}
+            """)
+        try await TimerLoop(bench.context, shelf: shelf).fireDue()
+        try await bench.store.replay([event], rule: "all", isForced: false, at: bench.now)
+        try await router.routePending()
+        let made = bench.recorder.all.compactMap { signal in
+            if case .routed(_, let deliveries, _) = signal { deliveries } else { nil }
+        }
+        #expect(made == [1, 1, 1])
+        #expect(try await bench.deliveries().count == 3)
+    }
+
     @Test func `a replay of an event begins a group or a count of its own`() async throws {
         let (bench, shelf, router, event) = try await Self.routed(
             """
