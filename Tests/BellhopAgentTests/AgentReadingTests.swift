@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopEngine
 import BellhopTelemetry
 import BellhopTesting
 import Testing
@@ -65,5 +66,43 @@ import Testing
         #expect(ages([]) == [["chat"]: 0])
         #expect(ages([Self.backlog()]) == [["chat"]: 1800])
         #expect(ages([Self.backlog("https://hooks.example")]) == [["chat"]: 0, ["other"]: 1800])
+    }
+}
+
+@Suite struct `The age of a poll` {
+    private static func reading(_ seconds: Int, setBackBy hours: Int = 0) -> ClockReading {
+        var reading = ClockReading(TestClock())
+        reading.now += .seconds(seconds - hours * 3600)
+        reading.elapsed += .seconds(seconds)
+        return reading
+    }
+
+    @Test func `the age of a poll counts on after the clock was set back or forward`() {
+        let facts = RuntimeFacts()
+        facts.record(.unchanged(source: "s", tasks: 1, took: .zero), at: Self.reading(0))
+        for hours in [1, -1] {
+            let now = Self.reading(90, setBackBy: hours)
+            #expect(facts.polled(at: now) == ["s": now.now - .seconds(90)])
+            #expect(facts.facts(at: now)["polled"]?["s"]?.asString == (now.now - .seconds(90)).rfc3339)
+        }
+        var drifted = Self.reading(90)
+        drifted.elapsed += .milliseconds(3)
+        #expect(facts.polled(at: drifted) == ["s": Self.reading(0).now], "the time that is shown does not change")
+    }
+
+    @Test func `a poll before the start counts, unless the clock was set back since`() throws {
+        let now = TestClock().now
+        func age(lastSuccess: Timestamp?) throws -> Double {
+            var reading = AgentReading(now: now, started: now - .seconds(60))
+            reading.sources = ["s"]
+            let source = StoreStatus.SourceStatus(
+                source: "s", scope: Scope(instance: "i", user: "u", kind: "k"), hasBaseline: true, tasks: 0, lastCommit: nil,
+                health: SourceHealth(lastSuccess: lastSuccess))
+            reading.status = StoreStatus(sources: [source], rules: [], stops: [], deliveries: [:], events: 0, unrouted: 0)
+            return try #require(reading.samples.first { $0.instrument == .sourcePollAge }).value
+        }
+        #expect(try age(lastSuccess: now - .seconds(300)) == 300)
+        #expect(try age(lastSuccess: now + .seconds(3600)) == 60)
+        #expect(try age(lastSuccess: nil) == 60)
     }
 }

@@ -21,12 +21,12 @@ import Testing
 
     @Test func `a changed configuration with mistakes needs a person, and no restart before they are repaired`() {
         var changes = ConfigurationChanges(of: "bellhop.yaml", running: [1])
-        let facts = RuntimeFacts()
+        let (facts, clock) = (RuntimeFacts(), TestClock())
         func needs(_ content: [UInt8], problem: String?) -> [String] {
             _ = changes.take(content, problem: problem)
             facts.record(needsRestart: changes.needsRestart, hasMistakes: changes.hasMistakes)
             let status = StoreStatus(sources: [], rules: [], stops: [], deliveries: [:], events: 0, unrouted: 0)
-            return StatusNeeds.sentences(status, agent: facts.facts, at: TestClock().now)
+            return StatusNeeds.sentences(status, agent: facts.facts(at: ClockReading(clock)), at: clock.now)
         }
         #expect(needs([2], problem: nil) == [StatusNeeds.restartNeeded])
         #expect(needs([3], problem: "no kind") == [StatusNeeds.wrongConfiguration])

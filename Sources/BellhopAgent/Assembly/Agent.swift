@@ -146,7 +146,9 @@ public struct Agent: Sendable {
                         "notices": .object(
                             assembly.engine.notices.reduce(into: [:]) { $0[$1.key] = .array($1.value.map(JSON.string)) }),
                     ]
-                    for (name, fact) in assembly.runtimeFacts.facts { facts[name] = fact }
+                    for (name, fact) in assembly.runtimeFacts.facts(at: ClockReading(assembly.context.clock)) {
+                        facts[name] = fact
+                    }
                     return facts
                 },
                 sources: {

@@ -66,7 +66,7 @@ public struct Assembly: Sendable {
         let clock = options.clock
         let registry = options.metrics ?? MetricsRegistry(clock: clock)
         let counting = Signals.metrics(in: registry)
-        let signals = Signals([watch.record, { facts.record($0, at: clock.now) }, counting] + options.listeners)
+        let signals = Signals([watch.record, { facts.record($0, at: ClockReading(clock)) }, counting] + options.listeners)
         var context = EngineContext(store: store, clock: options.clock, signals: signals, checkpoint: options.checkpoint)
         context.silenceEntries = configuration.silences
         context.tracer = configuration.telemetry.receiver?.sampling.map { Tracer($0) }
@@ -90,15 +90,16 @@ public struct Assembly: Sendable {
         store.keepScopes(configuration.inbound.tasks.keys.map { SentTasks.scope($0).id })
         let telemetry = AgentTelemetry(registry, at: configuration.telemetry.place, clock: clock) {
             [
-                store, engine, started = clock.now, names = configuration.connections.map(\.name),
+                store, engine, started = ClockReading(clock), names = configuration.connections.map(\.name),
                 senders = configuration.inbound.endpoints.map(\.source)
             ] in
-            var reading = AgentReading(now: clock.now, started: started)
+            let now = ClockReading(clock)
+            var reading = AgentReading(now: now.now, started: started.time(by: now))
             reading.status = try? await store.status(at: reading.now)
             reading.storeRefusesChanges = await watch.isFailing(store)
             reading.sources = connectors.sources.map(\.name)
             reading.senders = senders
-            reading.polled = facts.polled
+            reading.polled = facts.polled(at: now)
             reading.connections = names
             let inForce = shelf.book?.rules
             reading.rules = inForce?.map(\.name)

@@ -53,8 +53,9 @@ struct AgentReading: Sendable {
         ]
         for source in sources {
             let health = known(source)?.health
-            // A poll before the start counts too, so that the age does not jump when the agent is restarted.
-            let last = polled[source] ?? health?.lastSuccess
+            // A poll before the start counts too, so that the age does not jump when the agent is restarted. If the clock was set back
+            // since that poll, its age is unknown.
+            let last = polled[source] ?? health?.lastSuccess.flatMap { $0 <= now ? $0 : nil }
             samples.append(.init(.sourcePollAge, source, value: max((now - (last ?? started)).seconds, 0)))
             if status != nil { samples.append(.init(.sourceFailures, source, value: Double(health?.failures ?? 0))) }
         }
