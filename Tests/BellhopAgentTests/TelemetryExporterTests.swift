@@ -97,6 +97,24 @@ import Testing
         }
     }
 
+    @Test(arguments: [Fault.hangs, .unavailable(.seconds(7))])
+    func `spans that are being sent at a stop, or wait for their next attempt, are sent once more`(_ fault: Fault) async throws {
+        try await SimulatorServer(simulation).serve { address in
+            simulation.faults.add(fault, path: "/otlp/v1/traces")
+            happen(3)
+            let exporter = try exporter(address)
+            let running = Task { try await exporter.run() }
+            try await clock.waitForSleepers(2)
+            await clock.advance(by: TelemetryExporter.spanPeriod)
+            try await until { simulation.requests.count(path: "/otlp/v1/traces") == 1 }
+            if fault != .hangs { try await clock.waitForSleepers(2) }
+            running.cancel()
+            _ = await running.result
+            #expect(simulation.telemetry.spans.count == 3 && counts == [3, 0, 0])
+            #expect(signals.all == (fault == .hangs ? [] : ["telemetry.failed traces", "telemetry.recovered traces"]))
+        }
+    }
+
     @Test func `refused telemetry is counted and not sent again`() async throws {
         try await SimulatorServer(simulation).serve { address in
             let exporter = try exporter(address)
@@ -163,7 +181,7 @@ import Testing
             try await clock.waitForSleepers(1)
             await clock.advance(by: .seconds(3))
             await flushing.value
-            #expect(counts[1] >= 3000)
+            #expect(counts == [0, 5000, 0] && signals.all == ["telemetry.failed traces"])
         }
     }
 }

@@ -55,7 +55,8 @@ public struct TelemetryExporter: Service {
         await flush()
     }
 
-    /// Sends all waiting spans and the metrics, with one attempt for each request; gives up after some seconds.
+    /// Sends all waiting spans and the metrics, with one attempt for each request; gives up after some seconds, and reports how many spans
+    /// are lost for that.
     public func flush() async {
         await uncancelled {
             await withTaskGroup { group in
@@ -67,6 +68,11 @@ public struct TelemetryExporter: Service {
                 await group.next()
                 group.cancelAll()
             }
+            guard let tracer = self.tracer, tracer.count > 0 else { return }
+            let lost = tracer.take(most: .max).spans.count
+            self.count("dropped", lost)
+            let why = "\(counted(lost, "span was", "spans were")) lost at the stop, because the time to send them ran out."
+            self.signals.emit(.telemetryFailed(.traces, receiver: self.address.place, error: why))
         }
     }
 
@@ -80,12 +86,15 @@ public struct TelemetryExporter: Service {
             let (spans, dropped) = tracer.take(most: Self.batch)
             count("dropped", dropped)
             if spans.isEmpty { return }
-            if let answered = await send(.traces, otlp.request(spans), attempts: attempts) {
-                let rejected = min(answered, spans.count)
-                count("refused", rejected)
-                count("sent", spans.count - rejected)
-            } else {
-                count("dropped", spans.count)
+            switch await send(.traces, otlp.request(spans), attempts: attempts) {
+            case .taken(let refused):
+                let refused = min(refused, spans.count)
+                count("refused", refused)
+                count("sent", spans.count - refused)
+            case .failed: count("dropped", spans.count)
+            // The last requests before the stop send them again. If this one has arrived, the receiver has them twice, as the
+            // specification of OTLP expects (*Duplicate Data*).
+            case .interrupted: return tracer.putBack(spans)
             }
             if Task.isCancelled { return }
         }
@@ -97,8 +106,14 @@ public struct TelemetryExporter: Service {
         _ = await send(.metrics, otlp.request(await telemetry.metrics()), attempts: 1)
     }
 
-    /// - Returns: how many items the receiver refused; nil if it accepted nothing.
-    private func send(_ signal: OTLP.Signal, _ body: JSON, attempts: Int) async -> Int? {
+    private enum Sent {
+        case taken(refused: Int)
+        case failed
+        /// The task was cancelled.
+        case interrupted
+    }
+
+    private func send(_ signal: OTLP.Signal, _ body: JSON, attempts: Int) async -> Sent {
         let request = HTTPRequest(
             "POST", address.adding(path: signal.path), headers: ["Content-Type": "application/json"], body: body.encoded())
         for attempt in 1...attempts {
@@ -107,19 +122,20 @@ public struct TelemetryExporter: Service {
             case .taken(let response):
                 count(signal, "done")
                 if failing.end(signal) { signals.emit(.telemetryRecovered(signal)) }
-                return (try? JSON.parse(response.body)).map { OTLP.rejected(in: $0, signal) } ?? 0
+                return .taken(refused: (try? JSON.parse(response.body)).map { OTLP.rejected(in: $0, signal) } ?? 0)
+            case .failed where Task.isCancelled: return .interrupted
             case .failed(let why, let wait) where attempt < attempts && wait != nil:
                 report(why, signal)
                 count(signal, "retried")
                 let pause = min(max(wait ?? .zero, .seconds(1 << (attempt - 1))), Self.longestPause)
-                guard (try? await clock.sleep(for: pause)) != nil else { return nil }
+                guard (try? await clock.sleep(for: pause)) != nil else { return .interrupted }
             case .failed(let why, _):
                 report(why, signal)
                 count(signal, "failed")
-                return nil
+                return .failed
             }
         }
-        return nil
+        return .failed
     }
 
     private enum Answer {

@@ -38,6 +38,9 @@ public final class Tracer: Sendable {
         }
     }
 
+    /// Puts spans back that were taken and not sent. They may exceed the capacity.
+    public func putBack(_ spans: [Span]) { state.withLock { $0.spans.insert(contentsOf: spans, at: 0) } }
+
     // MARK: Traced work
 
     /// An event that was stored (T1).
