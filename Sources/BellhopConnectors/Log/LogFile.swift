@@ -11,17 +11,25 @@ final class LogFile: Sendable {
     let path: String
     private let rotation: LogRotation
     private let places: LogPlaces
+    private let writeToDisk: @Sendable (Int32) -> Int32
     private let file = Mutex(OpenFile())
 
     private struct OpenFile {
         var descriptor: Int32 = -1
         /// Whether the folder must be synced too, because the file was just created.
         var isNew = false
+        /// Why lines that were appended since the latest ``sync()`` may not be on disk, although their file is closed.
+        var loss: Failure?
     }
 
-    /// - Parameter path: its real path; see ``LogPlaces/place(of:)``.
-    init(path: String, rotation: LogRotation, places: LogPlaces) {
-        (self.path, self.rotation, self.places) = (path, rotation, places)
+    /// - Parameters:
+    ///   - path: its real path; see ``LogPlaces/place(of:)``.
+    ///   - writeToDisk: the system call that waits until the content of a file is on disk.
+    init(
+        path: String, rotation: LogRotation, places: LogPlaces,
+        writeToDisk: @escaping @Sendable (Int32) -> Int32 = { fdatasync($0) }
+    ) {
+        (self.path, self.rotation, self.places, self.writeToDisk) = (path, rotation, places, writeToDisk)
     }
 
     deinit {
@@ -39,14 +47,19 @@ final class LogFile: Sendable {
     }
 
     /// Returns once everything appended is safely on disk.
-    func sync() throws(Failure) { try file.withLock { file throws(Failure) in try sync(&file) } }
+    func sync() throws(Failure) {
+        try file.withLock { file throws(Failure) in
+            if let loss = file.loss {
+                file.loss = nil
+                throw loss
+            }
+            try sync(&file)
+        }
+    }
 
     private func sync(_ file: inout OpenFile) throws(Failure) {
         guard file.descriptor >= 0 else { return }
-        // A pipe or a device cannot be synced.
-        guard fdatasync(file.descriptor) == 0 || errno == EINVAL || errno == EROFS else {
-            throw failure("cannot be kept on disk")
-        }
+        try syncContent(of: file)
         guard file.isNew else { return }
         do throws(SystemError) {
             try Folder.sync(PathText.folder(of: path))
@@ -56,8 +69,17 @@ final class LogFile: Sendable {
         file.isNew = false
     }
 
+    private func syncContent(of file: OpenFile) throws(Failure) {
+        // A pipe or a device cannot be synced.
+        guard writeToDisk(file.descriptor) == 0 || errno == EINVAL || errno == EROFS else {
+            throw failure("cannot be kept on disk")
+        }
+    }
+
     private func open(_ file: inout OpenFile, for count: Int) throws(Failure) {
         if file.descriptor >= 0, !isAtPath(file.descriptor) {
+            // It may have lines that no sync has covered yet.
+            do throws(Failure) { try syncContent(of: file) } catch { file.loss = error }
             close(file.descriptor)
             file.descriptor = -1
         }
