@@ -29,6 +29,15 @@ enum DisplayText {
         return clean.split { $0 == "\n" || $0 == "\t" }.joined(separator: " ")
     }
 
+    /// A part of a text on one line, clean: breaks and tabs become a space, also at its ends, where they part it from its neighbours.
+    static func part(_ text: String) -> String {
+        let clean = clean(text)
+        func isBreak(_ character: Character?) -> Bool { character == "\n" || character == "\t" }
+        let words = line(clean)
+        if words.isEmpty { return clean.isEmpty ? "" : " " }
+        return (isBreak(clean.first) ? " " : "") + words + (isBreak(clean.last) ? " " : "")
+    }
+
     /// The clean text on one line, cut to a number of code points.
     static func line(_ text: String, to limit: Int) -> String { cut(line(text), to: limit) }
 

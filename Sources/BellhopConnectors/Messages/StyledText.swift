@@ -17,11 +17,12 @@ struct StyledText: Sendable, Hashable {
 
     private(set) var runs: [Run] = []
 
-    /// - Parameter isOneLine: whether line breaks become spaces.
+    /// - Parameter isOneLine: whether line breaks and tabs become spaces, and spaces at the ends go.
     init(_ inlines: [Message.Inline], oneLine isOneLine: Bool = false) {
         var joined: [Run] = []
         Self.collect(inlines, .plain, oneLine: isOneLine, into: &joined)
         for run in joined { add(run) }
+        if isOneLine { trim() }
     }
 
     /// A text on one line, without blanks around it.
@@ -64,7 +65,7 @@ struct StyledText: Sendable, Hashable {
     }
 
     private static func collect(_ words: String, _ style: Style, oneLine: Bool, into runs: inout [Run]) {
-        if oneLine { return join(DisplayText.line(words), style, to: &runs) }
+        if oneLine { return join(DisplayText.part(words), style, to: &runs) }
         let lines = DisplayText.clean(words).split(separator: "\n", omittingEmptySubsequences: false)
         for (place, line) in lines.enumerated() {
             if place > 0 { runs.append(.lineBreak) }
@@ -95,6 +96,21 @@ struct StyledText: Sendable, Hashable {
         Self.join(String(scalars[..<start]), .plain, to: &runs)
         Self.join(String(scalars[start..<after]), style, to: &runs)
         Self.join(String(scalars[after...]), .plain, to: &runs)
+    }
+
+    /// Removes the spaces at its ends, which are in plain runs.
+    private mutating func trim() {
+        if case .text(let words, .plain)? = runs.first {
+            runs.removeFirst()
+            let rest = words.unicodeScalars.drop { $0 == " " }
+            if !rest.isEmpty { runs.insert(.text(String(rest), .plain), at: 0) }
+        }
+        if case .text(let words, .plain)? = runs.last {
+            var rest = words.unicodeScalars[...]
+            while rest.last == " " { rest.removeLast() }
+            runs.removeLast()
+            if !rest.isEmpty { runs.append(.text(String(rest), .plain)) }
+        }
     }
 
     /// In bytes; a longer address is shown as text. Browsers and receivers support at least this length.

@@ -12,6 +12,8 @@ enum TeamsLimits {
     /// What a further line counts as: it is a block of about 100 bytes.
     static let line = 10
     static let mentions = 50
+    /// The bytes of all mentions: half of the card, so that the text remains.
+    static let mentionRoom = card / 2
 }
 
 /// Renders a message as an Adaptive Card 1.4 for the workflow "When a Teams webhook request is received".
@@ -130,11 +132,17 @@ private struct TeamsCard {
     /// name, which would be Markdown. Groups are not supported here.
     private mutating func mention(_ mentions: [Message.Mention]) {
         var words: [String] = []
+        var left = TeamsLimits.mentionRoom
         for case .user(let id) in mentions.prefix(TeamsLimits.mentions) where Self.isUser(id) {
             let name = id.replacing("_", with: "\u{FF3F}")
             let text = "<at>\(name)</at>"
+            let entity: JSON = [
+                "type": "mention", "text": .string(text), "mentioned": ["id": .string(id), "name": .string(name)],
+            ]
+            left -= entity.encoded().count + text.utf8.count + 1
+            if left < 0 { break }
             words.append(text)
-            entities.append(["type": "mention", "text": .string(text), "mentioned": ["id": .string(id), "name": .string(name)]])
+            entities.append(entity)
         }
         guard !words.isEmpty else { return }
         body.append(["type": "TextBlock", "text": .string(words.joined(separator: " ")), "wrap": true])

@@ -43,6 +43,15 @@ struct MentionTests {
         #expect(kind.read(message).surprises.isEmpty)
     }
 
+    @Test func `a card of Teams with as many long mentions as it may have stays within its limit, and keeps its text`() {
+        var message = SampleMessage.saying("It burns")
+        message.mentions = (100..<150).map { .user("\($0)" + String(repeating: "_", count: 125)) }
+        let card = TeamsReceiver.render(message, from: SampleMessage.origin)
+        #expect(card.encoded().count < 28_000)
+        let read = RenderedKind.teams.read(message)
+        #expect(read.mentions.count > 5 && read.text.contains("Itburns") && read.surprises.isEmpty)
+    }
+
     /// Opsgenie takes each id as a value of its own, in which no text is markup.
     @Test(arguments: RenderedKind.all.filter { $0.name != "opsgenie" })
     func `an invalid id mentions no one`(_ kind: RenderedKind) {

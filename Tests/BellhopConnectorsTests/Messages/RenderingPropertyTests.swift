@@ -165,8 +165,12 @@ import Testing
         #expect(tags.count > 60 && tags.reduce(0, +) <= 8000)
     }
 
-    @Test func `the words around a line break stay apart in an item and in a field`() throws {
-        let words = [Message.Inline.text("one"), .lineBreak, .value("two")]
+    @Test(
+        arguments: [
+            [Message.Inline.text("one"), .lineBreak, .value("two")], [.value("one"), .text("\n"), .value("two")],
+            [.value("one\r\n"), .value("two\n")], [.text("\t"), .strong([.value("one")]), .value("\ttwo")],
+        ] as [[Message.Inline]])
+    func `the words around a line break stay apart in an item and in a field`(_ words: [Message.Inline]) throws {
         let message = Message(
             title: [.text("t")], text: [.list(ordered: false, items: [words])], list: .init(items: [words]),
             fields: [.init(name: [.text("Words")], value: words)])
