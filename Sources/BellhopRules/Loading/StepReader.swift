@@ -139,7 +139,8 @@ struct StepReader: ProblemCollector {
     }
 
     private mutating func arguments(_ node: YAML.Node, of action: ActionManifest) -> ArgumentCompiler.Tree {
-        var reader = SettingsReader<RawArgument>(file: file, hook: ArgumentCompiler.hook(file: file))
+        var reader = SettingsReader<RawArgument>(
+            file: file, checksNumbers: true, hook: ArgumentCompiler.hook(file: file))
         let declared = settings(of: action, node)
         var review = TextReview(file: file)
         defer {

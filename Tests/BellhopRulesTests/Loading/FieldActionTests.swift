@@ -67,6 +67,10 @@ import Testing
         #expect(
             problems(#"update: {fields: {state: 2, urgency: -1, impact: 2.5, active: True, assigned_to: "0123", due_date: ~}}"#)
                 == [])
+        #expect(
+            problems("webhook: {url: https://x.example/, json: {zip: 01067, list: [{version: 1.10}]}}").map { $0.prefix(46) }
+                == ["number-form: YAML reads `01067` as the number ", "number-form: YAML reads `1.10` as the number 1"])
+        #expect(problems("webhook: {url: https://x.example/, json: {a: 2, b: -1.5, c: \"01067\", d: ~}}") == [])
     }
 
     @Test func `unless_changed sends the event's values under the record's field names`() throws {
