@@ -22,10 +22,9 @@ extension Message {
     ///
     /// - Parameters:
     ///   - messages: all of them; the first are listed.
-    ///   - count: how many there are.
     ///   - notes: the text to add at the end of each line.
     public static func coalesced(
-        _ messages: [Message], of count: Int, as coalescing: Coalescing = .waiting, notes: [[Inline]] = []
+        _ messages: [Message], as coalescing: Coalescing = .waiting, notes: [[Inline]] = []
     ) -> Message {
         var items: [[Inline]] = []
         var room = coalescing.characters
@@ -41,7 +40,8 @@ extension Message {
         let others = mentions.count - maxMentions
         let note: [Block] = others > 0 ? [.paragraph([.text("Mentions of \(others) others are left out.")])] : []
         return Message(
-            title: [.text("\(count) \(coalescing.title)")], text: note, list: List(items: items, more: count - items.count),
+            title: [.text("\(messages.count) \(coalescing.title)")], text: note,
+            list: List(items: items, more: messages.count - items.count),
             severity: worst ?? .info, mentions: Array(mentions.prefix(maxMentions)))
     }
 

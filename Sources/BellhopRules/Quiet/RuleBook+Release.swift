@@ -121,7 +121,7 @@ extension RuleBook {
         let spans = deliveries.map { delivery in delivery.expires.map { $0 - delivery.runAt } }
         let expires = spans.contains { $0 == nil } ? nil : spans.compactMap(\.self).max().map { release.at + $0 }
         release.joined = .coalescing(
-            Message.coalesced(messages, of: deliveries.count, as: .keptBack, notes: notes),
+            Message.coalesced(messages, as: .keptBack, notes: notes),
             insteadOf: first, expires: expires, hop: deliveries.map(\.hop).max() ?? 0, at: release.at, as: .keptBack)
     }
 

@@ -29,7 +29,7 @@ extension Session {
         for lane in Self.distinct(replaced.map(\.delivery.lane)) { try promote(lane) }
         try insert([
             .coalescing(
-                Message.coalesced(messages, of: replaced.count), insteadOf: first, expires: last.expires, hop: last.hop, at: now)
+                Message.coalesced(messages), insteadOf: first, expires: last.expires, hop: last.hop, at: now)
         ])
         return replaced.count
     }
@@ -65,7 +65,7 @@ extension Session {
         }
         var carrier = carrier
         carrier.arguments = .message(
-            messages.count == 1 ? first : Message.coalesced(messages, of: messages.count, as: coalescing, notes: notes))
+            messages.count == 1 ? first : Message.coalesced(messages, as: coalescing, notes: notes))
         try run(
             SQL.Deliveries.edit, (":body", DeliveryBody(carrier).stored.encoded()), (":coalesces", carrier.coalesces), (":id", id)
         )

@@ -191,7 +191,7 @@ import Testing
         let messages = held.compactMap(\.delivery.arguments.message)
         let notes = [" – closed", " – gone", " – left"].map { [Message.Inline.text($0)] }
         let joined = Delivery.coalescing(
-            Message.coalesced(messages, of: 3, as: .keptBack, notes: notes), insteadOf: held[0].delivery,
+            Message.coalesced(messages, as: .keptBack, notes: notes), insteadOf: held[0].delivery,
             expires: bench.after(86_400), hop: 0, at: bench.now, as: .keptBack)
         let treatments = held.map { ($0, MessageRelease.Treatment.joined) }
         #expect(try await bench.store.release(MessageRelease(treatments, joined: joined, at: bench.now)))
