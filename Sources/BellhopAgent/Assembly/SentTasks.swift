@@ -10,11 +10,14 @@ import Synchronization
 final class SentTasks: Source {
     let name: String
     private let reading: ItemReading
+    private let clock: any AgentClock
     private let gate = FIFOGate()
     private let delivered = Mutex(Listing())
     private let poller = Mutex<Poller?>(nil)
 
-    init(_ name: String, _ reading: ItemReading) { (self.name, self.reading) = (name, reading) }
+    init(_ name: String, _ reading: ItemReading, clock: any AgentClock) {
+        (self.name, self.reading, self.clock) = (name, reading, clock)
+    }
 
     /// The scope of the stored tasks.
     static func scope(_ name: String) -> Scope { Scope(instance: "inbound", user: "", kind: InboundReading.kind, query: name) }
@@ -25,7 +28,11 @@ final class SentTasks: Source {
 
     func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         let listing = delivered.withLock { $0 }
-        return Answer(listing: listing, coverage: .part, fingerprint: reading.fingerprint(of: listing))
+        let readings = FieldReadings(schema, after: lastPoll.cursor?.value, at: clock.now)
+        var answer = Answer(
+            listing: listing, coverage: .part, fingerprint: reading.fingerprint(of: listing), cursor: Cursor(readings.kept))
+        answer.rereadSince = readings.since
+        return answer
     }
 
     func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {

@@ -34,17 +34,22 @@ struct TrackerSource: Source {
         let fingerprint = Fingerprint(content: reply.body)
         let isSame = fingerprint == lastPoll.answer
         var answer = Answer(
-            listing: isSame ? Listing() : try listing(of: reply), coverage: isSame ? .same : .whole, fingerprint: fingerprint,
-            cursor: lastPoll.cursor)
+            listing: isSame ? Listing() : try listing(of: reply), coverage: isSame ? .same : .whole, fingerprint: fingerprint)
         answer.user = await connection.reading.username ?? ""
+        let before = lastPoll.cursor?.value
+        let readings = FieldReadings(schema, after: before?["readings"], at: connection.clock.now)
+        answer.rereadSince = readings.since
+        var cursor: JSON.Object = ["readings": readings.kept]
+        cursor["journal"] = before?["journal"]
         if let journal {
             let entries = try await journal.read(
-                from: lastPoll.cursor?.value["journal"].flatMap(JournalCursor.init(json:)), among: lastPoll.known, answer.listing,
+                from: before?["journal"].flatMap(JournalCursor.init(json:)), among: lastPoll.known, answer.listing,
                 at: reply.serverTime ?? connection.clock.now, touched: nil)
             answer.comments = entries.comments
             answer.notices = entries.notices
-            answer.cursor = Cursor(["journal": entries.cursor.json])
+            cursor["journal"] = entries.cursor.json
         }
+        answer.cursor = Cursor(.object(cursor))
         return answer
     }
 

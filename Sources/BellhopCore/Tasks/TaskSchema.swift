@@ -126,6 +126,30 @@ public struct TaskSchema: Sendable, Hashable {
     }
 }
 
+/// How the fields of a source are read, and since when those that were read in another way before. For a source that reads its tasks
+/// again over several polls.
+public struct FieldReadings: Sendable, Hashable {
+    /// What a source keeps between polls.
+    public private(set) var kept: JSON
+    /// When the reading of a field changed. In a task that was read before, the field's differences are the configuration's.
+    public private(set) var since: [String: Timestamp] = [:]
+
+    /// - Parameter kept: that of the last poll, if any.
+    public init(_ schema: TaskSchema, after kept: JSON?, at now: Timestamp) {
+        let changed = schema.reread(since: kept?["fields"])
+        // A field that is not declared at present stays: some tasks may still have it as it was read.
+        var readings = kept?["fields"]?.asObject ?? [:]
+        for field in schema.fields {
+            readings[field.name] = .string(field.reading)
+            // A moment ahead is from before the clock was set back.
+            let moment = kept?["since"]?[field.name]?.asInt.map { min(Timestamp(microseconds: $0), now) }
+            since[field.name] = changed.contains(field.name) ? now : moment
+        }
+        let moments = since.sorted { $0.key < $1.key }.map { ($0.key, JSON.int($0.value.microseconds)) }
+        self.kept = ["fields": .object(readings), "since": .object(JSON.Object(moments))]
+    }
+}
+
 extension TaskSchema.Field {
     fileprivate var reading: String { "\(type.rawValue) \(path)" }
 }

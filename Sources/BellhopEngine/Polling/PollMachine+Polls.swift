@@ -166,9 +166,9 @@ extension PollMachine {
             Reconciliation.Evidence(
                 source: source.name, scope: source.scope, shows: source.shows, now: moment.now, hasBaseline: memory.hasBaseline,
                 emitsInitial: plan.emitsInitial, hidden: poll.hidden, details: poll.details, remembered: loaded.tasks,
-                gone: poll.departures.gone, schema: source.schema, reread: poll.accepted.answer.reread, writes: loaded.writes,
-                comments: poll.comments, written: loaded.comments,
-                user: poll.accepted.answer.user), read)
+                gone: poll.departures.gone, schema: source.schema, reread: poll.accepted.answer.reread,
+                rereadSince: poll.accepted.answer.rereadSince, writes: loaded.writes,
+                comments: poll.comments, written: loaded.comments, user: poll.accepted.answer.user), read)
         let (answer, before) = (poll.accepted.answer, memory.health)
         let decision = plan.storms.decide(
             poll.departures, reconciliation.events.count > plan.storms.maxAlike ? AlikeChanges(reconciliation.events) : nil,

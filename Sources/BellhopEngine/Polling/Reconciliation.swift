@@ -27,6 +27,8 @@ struct Reconciliation {
         var schema: TaskSchema
         /// The fields that the configuration reads in another way than before.
         var reread: Set<String> = []
+        /// The same for tasks that were last read before these moments.
+        var rereadSince: [String: Timestamp] = [:]
         /// Our own latest writes, by event subject.
         var writes: [String: [OwnWrite]]
         /// New comments on known tasks, oldest first.
@@ -35,6 +37,13 @@ struct Reconciliation {
         var written: [String: [WrittenComment]] = [:]
         /// Our account, if it is not the scope's user.
         var user: String?
+
+        /// The fields whose differences are not the task's.
+        func fieldsToIgnore(of task: ReadTask) -> Set<String> {
+            var fields = schema.roles.bookkeeping.union(reread)
+            for (field, moment) in rereadSince where (task.readBefore ?? .distantPast) < moment { fields.insert(field) }
+            return fields
+        }
     }
 
     /// - Parameter read: the tasks that were read; those that equal their stored form are skipped.
@@ -59,7 +68,7 @@ struct Reconciliation {
                 generation += 1
                 emit(.taskReturned(after, removed: removed, in: evidence.source), key, generation, evidence)
             } else if let change = Change(
-                from: before.snapshot, to: after, ignoring: evidence.schema.roles.bookkeeping.union(evidence.reread))
+                from: before.snapshot, to: after, ignoring: evidence.fieldsToIgnore(of: task))
             {
                 emit(change, from: before.snapshot, to: after, key, &generation, evidence)
             }

@@ -99,6 +99,25 @@ import Testing
         }
     }
 
+    @Test func `the moment since which a field is read in another way is kept, also while the field is not declared`()
+        async throws
+    {
+        func list(_ fields: JSON, after answer: Answer?) async throws -> Answer {
+            await practice.clock.advance(by: .seconds(60))
+            return try await source(["fields": fields]) { try await $0.list(from: LastPoll(cursor: answer?.cursor)) }
+        }
+        let first = try await list(["priority", ["rank": "urgency"]], after: nil)
+        #expect(first.rereadSince.isEmpty)
+        let second = try await list(["priority", ["rank": "impact"]], after: first)
+        #expect(second.rereadSince == ["rank": practice.clock.now])
+        let third = try await list(["priority", ["rank": "impact"]], after: second)
+        #expect(third.rereadSince == second.rereadSince && third.cursor == second.cursor)
+        let without = try await list(["priority"], after: third)
+        #expect(without.rereadSince.isEmpty)
+        let last = try await list([["rank": "urgency"]], after: without)
+        #expect(last.rereadSince == ["rank": practice.clock.now])
+    }
+
     @Test func `German labels become types, and classes do not depend on the language`() async throws {
         let task = instance.addTask(title: "Drucker", assignedTo: "john.doe")
         instance.setLanguage(.german)

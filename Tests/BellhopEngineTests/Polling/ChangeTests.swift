@@ -70,6 +70,31 @@ import Testing
         #expect(try await bench.eventLines() == ["task_changed a state: 1 → 2", #"task_changed a priority: "High" → "Low""#])
     }
 
+    @Test func `a field that is read in another way has not changed in a task that is read later than others`() async throws {
+        let tasks = ["a", "b"].map { task($0, "open", fields: ["priority": 3]) }
+        var (bench, source, poller) = try await Bench.polled(tasks)
+        func poll(_ name: String, _ title: String, priority: JSON) async throws {
+            await bench.clock.advance(by: .seconds(60))
+            source.put(task(name, title, fields: ["priority": priority]))
+            _ = try await poller.pollOnce()
+        }
+        let moment = bench.now + .seconds(60)
+        source.edit { state in
+            state.rereadSince = ["priority": moment]
+            state.unreadable = ["b"]
+        }
+        try await poll("a", "closed", priority: "High")
+        try await poll("a", "again", priority: "Low")
+        source.edit { $0.unreadable = [] }
+        try await poll("b", "closed", priority: "High")
+        #expect(
+            try await bench.eventLines() == [
+                #"task_changed a title: "open" → "closed""#,
+                #"task_changed a priority: "High" → "Low" title: "closed" → "again""#,
+                #"task_changed b title: "open" → "closed""#,
+            ])
+    }
+
     @Test(arguments: RemovalReason.allCases)
     func `a task that leaves is reported as removed, with the source's reason`(_ reason: RemovalReason) async throws {
         var (bench, source, poller) = try await Bench.polled([task("a"), task("b")])

@@ -29,6 +29,8 @@ final class ScriptedSource: Source {
         var reread: Set<String> = []
         /// The account's name in the lists.
         var user: String?
+        /// The fields that are read in another way since a moment.
+        var rereadSince: [String: Timestamp] = [:]
         /// The comments in the lists.
         var comments: [TaskComment] = []
         var schema = TaskSchema(
@@ -138,6 +140,7 @@ final class ScriptedSource: Source {
                 listing: listing, fingerprint: Fingerprint(content: listing.body), cursor: state.cursor, comments: state.comments)
             answer.reread = state.reread
             answer.user = state.user
+            answer.rereadSince = state.rereadSince
             return answer
         } catch { throw Failure(.badAnswer, .retry(after: nil), "\(error)") }
     }
