@@ -70,7 +70,11 @@ extension Session {
             delivery: delivery.id, name: lease.name, action: delivery.action, subject: delivery.task?.subject,
             attempt: lease.token)
         try audit(attempt, outcome: outcome, detail: detail, at: now, &chain)
-        if case .done(let receipt) = finish.next { try keep(receipt.conversation, of: finish) }
+        switch finish.next {
+        case .done(let receipt): try keep(receipt.conversation, of: finish)
+        case .dead(let failure): if let begun = failure.conversation { try keep(begun, of: finish) }
+        case .retry, .postponed, .paused, .held: break
+        }
         switch finish.next {
         case .done, .dead, .held:
             try promote(delivery.lane)

@@ -24,20 +24,22 @@ extension SMTPPractice {
     }
 
     func send(
-        _ message: Message = SampleMessage.full, attempt: Int = 1, isRetriedByPerson: Bool = false,
+        _ message: Message = SampleMessage.full, attempt: Int = 1, isRetriedByPerson: Bool = false, after first: JSON? = nil,
         over connection: EmailConnection
     ) async throws -> Receipt {
         try await connection.send(
             message, for: SampleDelivery.notify(message, to: "mail"),
             attempt: Attempt(
                 number: attempt, now: SampleDelivery.now,
-                firstStarted: attempt > 1 || isRetriedByPerson ? SampleDelivery.now : nil))
+                firstStarted: attempt > 1 || isRetriedByPerson ? SampleDelivery.now : nil, firstMessage: first))
     }
 
-    func failure(_ settings: JSON.Object = [:], attempt: Int = 1) async throws -> Failure {
+    func failure(
+        _ settings: JSON.Object = [:], of message: Message = SampleMessage.full, attempt: Int = 1
+    ) async throws -> Failure {
         let failure = try await MailServer(mail).serve { port in
             let connection = try connection("smtp://127.0.0.1:\(port)", settings)
-            return await BellhopConnectorsTests.failure { _ = try await send(attempt: attempt, over: connection) }
+            return await BellhopConnectorsTests.failure { _ = try await send(message, attempt: attempt, over: connection) }
         }
         let found = try #require(failure)
         #expect(!found.message.contains("correct horse"))

@@ -54,6 +54,24 @@ import Testing
         #expect(mail.received.count == 1)
     }
 
+    @Test func `a mail that some recipients have begins its thread although it failed, and does not answer itself when retried`()
+        async throws
+    {
+        mail.settings.recipients = ["b@example.com": "550 5.1.1 No such user"]
+        var message = SampleMessage.full
+        message.thread = "INC1"
+        let threaded = message
+        let first = try #require(try await failure(["to": Self.three], of: threaded).conversation?.firstMessage)
+        mail.settings.recipients = [:]
+        let receipt = try await MailServer(mail).serve { port in
+            let connection = try connection("smtp://127.0.0.1:\(port)", ["to": Self.three])
+            return try await send(threaded, isRetriedByPerson: true, after: first, over: connection)
+        }
+        #expect(receipt.conversation?.firstMessage == first)
+        #expect(mail.received.map(\.recipients) == [["a@example.com", "c@example.com"], ["b@example.com"]])
+        #expect(mail.received.allSatisfy { !String(decoding: $0.bytes, as: UTF8.self).contains("References:") })
+    }
+
     @Test func `a server that closes the connection at the last recipient rests it, although the others have the mail`()
         async throws
     {

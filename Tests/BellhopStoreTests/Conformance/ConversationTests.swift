@@ -138,6 +138,21 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `a message that some recipients have begins its conversation when it is given up, not when it is retried`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        var failure = Sample.failure
+        failure.conversation = ConversationChange("INC1", firstMessage: ["ts": "1"])
+        try await send(Self.inLane(1), bench, .retry(at: bench.now, failure))
+        let again = try #require(try await bench.claim().first)
+        #expect(again.attempt.firstMessage == nil)
+        #expect(try await bench.finish(again, .dead(failure)))
+        try await bench.store.route(Routing(deliveries: [Self.inLane(2)]))
+        #expect(try await bench.claim().map(\.attempt.firstMessage) == [["ts": "1"]])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `an attempt that lost its lease begins no conversation`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.enqueue([Self.message(1)])

@@ -103,10 +103,13 @@ struct EmailConnection: MessageReceiver, Connection {
     func action(_ kind: String) -> (any Action)? { kind == NotifyAction.manifest.kind ? NotifyAction(self) : nil }
 
     func send(_ message: Message, for delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
-        // A connection of another kind may have begun the conversation under this name.
-        let first = attempt.firstMessage.flatMap { $0["message_id"] == nil ? nil : $0 }
+        let id = MessageID(delivery: delivery.id.text, host: from.host)
+        // A connection of another kind may have begun the conversation under this name. And the first mail, which a person retries because
+        // only some recipients have it, does not answer itself.
+        var first = attempt.firstMessage
+        if first?["message_id"] == nil || first?["message_id"] == .string(id.text) { first = nil }
         let place = MessagePlace(message, firstMessage: first, Self.abilities)
-        let mail = mail(EmailRenderer.render(message, from: MessageOrigin(delivery)), message, delivery, at: place)
+        let mail = mail(EmailRenderer.render(message, from: MessageOrigin(delivery)), message, delivery, id, at: place)
         let bytes: [UInt8]
         do throws(MailHeaderValue.Refused) { bytes = try mail.bytes() } catch {
             throw Failure(.unrenderable, .giveUp, "A header of the mail would contain a line break or another control character.")
@@ -119,17 +122,27 @@ struct EmailConnection: MessageReceiver, Connection {
         if waiting.isEmpty {
             return Receipt("accepted for all recipients by earlier attempts, from \(label.text)", conversation: conversation)
         }
-        try await waitForTurn()
-        let ending = try await transfer(.send(from: from.text, to: waiting, mail: bytes))
-        let outcome = try SMTPOutcome(ending, recipients: waiting, othersHaveIt: !done.isEmpty, server: label)
-        guard outcome.refused.isEmpty, let receipt = outcome.receipt else {
-            throw try await incomplete(outcome, done + outcome.accepted, delivery)
+        var haveIt = done
+        do throws(Failure) {
+            try await waitForTurn()
+            let ending = try await transfer(.send(from: from.text, to: waiting, mail: bytes))
+            let outcome = try SMTPOutcome(ending, recipients: waiting, othersHaveIt: !done.isEmpty, server: label)
+            haveIt += outcome.accepted
+            guard outcome.refused.isEmpty, let receipt = outcome.receipt else {
+                throw try await incomplete(outcome, haveIt, delivery)
+            }
+            return Receipt("\(label.words(of: receipt)), from \(label.text)", conversation: conversation)
+        } catch {
+            var failure = error
+            // Those who have the mail get the later ones as answers to it, also if it is given up.
+            if !haveIt.isEmpty { failure.conversation = conversation }
+            throw failure
         }
-        return Receipt("\(label.words(of: receipt)), from \(label.text)", conversation: conversation)
     }
 
     /// A reply has the first mail's subject, by which some programs group conversations.
-    private func mail(_ rendered: JSON, _ message: Message, _ delivery: Delivery, at place: MessagePlace) -> Mail {
+    private func mail(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ id: MessageID, at place: MessagePlace) -> Mail
+    {
         var thread: MessageID?
         var subject = rendered["subject"].text
         if case .reply(let first) = place {
@@ -137,7 +150,7 @@ struct EmailConnection: MessageReceiver, Connection {
             subject = first["subject"]?.asString ?? subject
         }
         return Mail(
-            id: MessageID(delivery: delivery.id.text, host: from.host), time: delivery.createdAt, from: from, to: to,
+            id: id, time: delivery.createdAt, from: from, to: to,
             subject: subject, thread: thread, list: name, rule: delivery.id.rule,
             isUrgent: message.severity == .error || message.severity == .critical, text: rendered["text"].text,
             html: rendered["html"].text)
