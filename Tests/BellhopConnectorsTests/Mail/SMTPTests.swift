@@ -88,6 +88,13 @@ import Testing
         #expect(mail.received.isEmpty)
     }
 
+    @Test func `the server is greeted with the name that the connection is given`() async throws {
+        _ = try await MailServer(mail).serve { port in
+            try await send(over: try connection("smtp://localhost:\(port)", ["hello": "Relay.example.net"]))
+        }
+        #expect(mail.received.map(\.client) == ["relay.example.net"])
+    }
+
     @Test func `STARTTLS cannot be off for another machine`() {
         let error = #expect(throws: ConnectorErrors.self) { try connection("smtp://mail.example.com", ["starttls": "off"]) }
         #expect(error?.all.map(\.setting) == ["starttls"])
@@ -95,7 +102,7 @@ import Testing
 
     @Test(arguments: [
         ("url", "http://x"), ("from", "a\r\nBcc: b@example.com"), ("to", "nobody"), ("username", "x"), ("password", "x"),
-        ("from", ""),
+        ("from", ""), ("hello", "a b"), ("hello", "a/b"), ("hello", "x <y@z>"),
     ])
     func `a wrong setting is reported by its name`(_ setting: String, _ value: String) {
         let error = #expect(throws: ConnectorErrors.self) { try connection("smtp://mail.example.com", [setting: .string(value)]) }

@@ -42,6 +42,7 @@ struct EmailConnection: MessageReceiver, Connection {
             "starttls", .oneOf(["required", "off"]),
             "Whether smtp:// is upgraded to TLS: required, except that it is off by default for a server on this machine. "
                 + "A server without EHLO has no STARTTLS."),
+        Setting("hello", .text, "The name by which Bellhop greets the server (EHLO); by default the domain of `from`."),
         Setting("ca", .path, "A PEM file with certificate authorities to trust in addition to the system's."),
         Setting(
             "timeout", .duration, default: "2m", least: "1ms",
@@ -80,6 +81,9 @@ struct EmailConnection: MessageReceiver, Connection {
                 "Mail and passwords to \(server.place) could be read by others: STARTTLS can be off only for a server on this machine."
             )
         }
+        let greeting = settings.text("hello").flatMap { name in
+            problems.gather("hello") { () throws(InvalidValue) in try Self.hostName(name) }
+        }
         var login: SMTPConfiguration.Login?
         switch (settings.text("username"), settings.text("password")) {
         case (let username?, let password?): login = .init(username: username, password: password)
@@ -92,10 +96,18 @@ struct EmailConnection: MessageReceiver, Connection {
         to = recipients
         configuration = SMTPConfiguration(
             address: address, upgrades: !address.isSecure && !isOff, login: login, ca: settings.text("ca"),
-            timeout: settings.duration("timeout") ?? .seconds(120), helloName: from.host)
+            timeout: settings.duration("timeout") ?? .seconds(120), helloName: greeting ?? from.host)
         label = SMTPLabel(name: name, configuration)
         deliveries = DeliverySettings(settings)
         limiter = environment.rates.limiter(name, settings.record("rate").flatMap(Rate.init))
+    }
+
+    private static func hostName(_ text: String) throws(InvalidValue) -> String {
+        let host = ASCII.lowercased(text)
+        guard (try? MailAddress("bellhop@\(host)"))?.host == host else {
+            throw InvalidValue(message: "Write the name of a host, such as bellhop.example.com.")
+        }
+        return host
     }
 
     var limits: ReceiverLimits { deliveries.limits(Self.declared, rate: limiter) }
