@@ -306,6 +306,25 @@ extension Recording<Int64> {
         try await store.close()
     }
 
+    @Test func `an agent that is asked to stop while commands connect ends in order`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/agent.sock"
+        let address = try #require(UnixAddress(path))
+        let inquirer = Inquirer(store: try Stores.inMemory(), clock: TestClock())
+        let logger = Logger(label: "agent") { _ in SwiftLogNoOpLogHandler() }
+        for _ in 0..<50 {
+            let server = ControlServer(at: ControlSocket.Place(path: path), inquirer: inquirer)
+            let group = ServiceGroup(configuration: .init(services: [.init(service: server)], logger: logger))
+            let running = Task { try await group.run() }
+            while access(path, F_OK) != 0 { await Task.yield() }
+            let clients = (0..<8).map { _ in socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0) }
+            defer { for client in clients { close(client) } }
+            for client in clients { #expect(address.withPointer { connect(client, $0, $1) } == 0) }
+            await group.triggerGracefulShutdown()
+            try await running.value
+        }
+    }
+
     @Test func `the tasks of all sources are answered in pages, each task once`() async throws {
         let (store, clock) = (try Stores.inMemory(), TestClock())
         for (source, count) in [("large", 1100), ("none", 0), ("small", 3)] {

@@ -38,16 +38,17 @@ public struct ControlServer: Service {
         defer { if FileIdentity(of: path) == own { unlink(path) } }
         do {
             try await withGracefulShutdownHandler {
-                try await cancelWhenGracefulShutdown {
-                    try await server.executeThenClose { clients in
-                        try await withThrowingDiscardingTaskGroup { group in
-                            for try await client in clients { group.addTask { await serve(client) } }
-                        }
+                try await server.executeThenClose { clients in
+                    try await withThrowingDiscardingTaskGroup { group in
+                        for try await client in clients { group.addTask { await serve(client) } }
+                        group.cancelAll()
                     }
                 }
-            } onGracefulShutdown: { [inquirer] in
+            } onGracefulShutdown: { [inquirer, listener = server.channel] in
                 // This server is asked to stop before the loops and the console, none of which should wait for a person's question.
                 inquirer.store.endReadsForPeople()
+                // Cancelling this task would drop the clients that have connected, but are not served yet, without closing them.
+                listener.close(promise: nil)
             }
         } catch is CancellationError {
             // Asked to stop.
@@ -63,7 +64,10 @@ public struct ControlServer: Service {
                 .serverChannelInitializer { $0.pipeline.addHandler(AcceptPause()) }
                 .bind(socket) { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                        let client = try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                        // NIO ends the process if an open client is released that nobody has served, as at a stop.
+                        channel.closeFuture.whenComplete { _ in withExtendedLifetime(client) {} }
+                        return client
                     }
                 }
         } catch {
