@@ -291,12 +291,12 @@ extension SQLiteStore: Store {
 
     /// Deletes in steps of a thousand rows, each its own independent transaction, so that others do not wait long. Unrouted
     /// events, held deliveries, and scopes that this process uses stay; removed tasks are remembered at least as long as
-    /// events and deliveries are kept.
+    /// events and deliveries are kept. In a cancelled task it takes no further step: a stop must not wait for millions of rows.
     func prune(_ retention: Retention, at now: Timestamp) async throws(StoreError) -> Int {
         var count = 0
         var step: Session.PruningStep? = .events(after: 0)
         let scopes = scopesInUse.withLock { $0 }
-        while let current = step {
+        while let current = step, !Task.isCancelled {
             let (removed, next) = try await write { try $0.prune(current, retention, keeping: scopes, at: now) }
             count += removed
             step = next

@@ -21,6 +21,21 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `a stop ends the deletion between two steps, and the next one goes on`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let (store, retention, now) = (bench.store, retention, bench.after(101))
+        try await store.append((1...2500).map { Sample.event($0) } + [Sample.event(9999, at: now)])
+        try await store.route(Routing(routed: Array(1...2501)))
+        let stopped = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return try await store.prune(retention, at: now)
+        }
+        stopped.cancel()
+        #expect(try await stopped.value == 0)
+        #expect(try await store.prune(retention, at: now) == 2500)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `events that a digest has not shown yet are kept, unless they are stale`(_ kind: StoreUnderTest)
         async throws
     {
