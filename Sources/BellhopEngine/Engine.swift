@@ -12,6 +12,8 @@ public struct Engine: Service {
     private let onSchemaChange: @Sendable (any Source) async -> Void
     /// Bells that wake the pollers, by source name.
     private let pollBells: [String: PollBell]
+    /// Lets one pause or resumption of a receiver through at a time, so that this run and the store agree.
+    private let pauses = FIFOGate()
 
     /// - Parameters:
     ///   - receivers: the limits of a receiver.
@@ -41,11 +43,15 @@ public struct Engine: Service {
     /// Polls a source as soon as its spacing and its waits allow, because its system has announced a change.
     public func pollSoon(_ source: String) { pollBells[source]?.ringSoon() }
 
-    /// Holds back a receiver's deliveries until it is resumed. The caller has stored the pause.
-    public func pause(_ stop: ReceiverStop) {
+    /// Holds back a receiver's deliveries until it is resumed; false if a person has paused it already.
+    public func pause(_ stop: ReceiverStop) async throws(StoreError) -> Bool {
+        await pauses.enterUncancelled()
+        defer { pauses.leave() }
+        guard try await context.store.pause(ReceiverPause(stop)) else { return false }
         context.receivers.pause(stop)
         context.signals.emit(.receiverPaused(stop))
         context.bells.router.ring()
+        return true
     }
 
     /// Ends the pauses of a receiver; false if there was none.
@@ -53,6 +59,8 @@ public struct Engine: Service {
     /// From the start of this call, attempts in flight can no longer pause the receiver; new attempts begin only when the store has
     /// ended the pauses. So a pause that the person has seen cannot come back.
     public func resume(_ receiver: String) async throws(StoreError) -> Bool {
+        await pauses.enterUncancelled()
+        defer { pauses.leave() }
         let now = context.clock.now
         context.receivers.ignoreEarlierRefusals(by: receiver, at: now)
         let isStored = try await context.store.resume(receiver: receiver, at: now)

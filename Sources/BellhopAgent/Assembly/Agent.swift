@@ -29,7 +29,6 @@ public struct Agent: Sendable {
         with further: [any Service] = [], servers: (AgentView) -> [any Service] = { _ in [] },
         signals: [UnixSignal] = [.sigterm, .sigint], hangups: UnixSignalsSequence? = nil
     ) async throws {
-        try await assembly.engine.recover()
         let handler = Self.handler(assembly)
         let secrets = SecretReloader(assembly, handler: handler, environment: environment)
         let reloader = Reloader(assembly: assembly, environment: environment, secrets: secrets, hangups: hangups)
@@ -63,6 +62,7 @@ public struct Agent: Sendable {
             }, gracefulShutdownSignals: signals, logger: errorLogger)
         group.maximumGracefulShutdownDuration = .seconds(30)
         do {
+            try await assembly.engine.recover()
             try await ServiceGroup(configuration: group).run()
         } catch {
             await assembly.shutdown()
@@ -156,8 +156,8 @@ public struct Agent: Sendable {
                 sources: {
                     assembly.connectors.sources.map { (name: $0.name, scope: $0.scope) }
                         + assembly.configuration.inbound.tasks.keys.map { (name: $0, scope: SentTasks.scope($0)) }
-                }, underway: { assembly.engine.underway },
-                wake: { assembly.context.bells.dispatcher.ring() }, pause: { assembly.engine.pause($0) },
+                }, underway: { assembly.engine.underway }, wake: { assembly.context.bells.dispatcher.ring() },
+                pause: { stop throws(StoreError) in try await assembly.engine.pause(stop) },
                 resume: { receiver throws(StoreError) in try await assembly.engine.resume(receiver) },
                 applySilences: { () async throws(StoreError) in try await assembly.engine.applySilences() },
                 applyPauses: { () async throws(StoreError) in try await assembly.rules.applyPauses() },

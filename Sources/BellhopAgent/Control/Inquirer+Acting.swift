@@ -57,9 +57,8 @@ extension Inquirer {
         switch target {
         case .receiver(let name):
             let stop = ReceiverStop(receiver: name, cause: .person, since: clock.now, until: nil, reason: reason)
-            let isNew = try await store.pause(ReceiverPause(stop))
-            if isNew { agent?.pause(stop) }
-            return ["changed": .bool(isNew)]
+            if let pause = agent?.pause { return ["changed": .bool(try await pause(stop))] }
+            return ["changed": .bool(try await store.pause(ReceiverPause(stop)))]
         case .rule(let name):
             let known = try await store.status(at: clock.now).rules.map(\.rule)
             guard known.contains(name) else { throw Self.noRule(name, among: known) }

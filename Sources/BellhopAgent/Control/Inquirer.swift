@@ -29,8 +29,8 @@ public struct Inquirer: Sendable {
         public var underway: @Sendable () -> [String: SourceActivity]
         /// Called when deliveries have become available.
         public var wake: @Sendable () -> Void
-        /// Called after a person's pause of a receiver was stored.
-        public var pause: @Sendable (ReceiverStop) -> Void
+        /// Pauses a receiver, also in the store; false if a person has paused it already. Nil if changing the store is enough.
+        public var pause: (@Sendable (ReceiverStop) async throws(StoreError) -> Bool)?
         /// Ends the pauses of a receiver, also in the store; false if it was not paused. Nil if changing the store is enough.
         public var resume: (@Sendable (_ receiver: String) async throws(StoreError) -> Bool)?
         /// Applies the silences that are stored.
@@ -48,7 +48,7 @@ public struct Inquirer: Sendable {
             facts: @escaping @Sendable () -> JSON.Object,
             sources: (@Sendable () -> [(name: String, scope: Scope)])? = nil,
             underway: @escaping @Sendable () -> [String: SourceActivity] = { [:] }, wake: @escaping @Sendable () -> Void,
-            pause: @escaping @Sendable (ReceiverStop) -> Void = { _ in },
+            pause: (@Sendable (ReceiverStop) async throws(StoreError) -> Bool)? = nil,
             resume: (@Sendable (_ receiver: String) async throws(StoreError) -> Bool)? = nil,
             applySilences: @escaping @Sendable () async throws(StoreError) -> Void = { () async throws(StoreError) in },
             applyPauses: @escaping @Sendable () async throws(StoreError) -> Void = { () async throws(StoreError) in },

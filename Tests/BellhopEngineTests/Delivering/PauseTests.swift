@@ -58,7 +58,8 @@ import Testing
         let engine = bench.engine(action)
         let loop = bench.dispatching(action)
         try await waitUntil { action.count == 3 }
-        engine.pause(ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, reason: "holiday"))
+        let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, reason: "holiday")
+        #expect(try await engine.pause(stop))
         gate.open()
         try await waitUntil { try await bench.deliveries(.done).count == 3 }
         await bench.run(until: bench.now + .seconds(600))
@@ -82,8 +83,7 @@ import Testing
         let loop = bench.dispatching(action)
         try await waitUntil { action.count == 3 }
         let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, reason: "repair")
-        #expect(try await bench.store.pause(ReceiverPause(stop)))
-        engine.pause(stop)
+        #expect(try await engine.pause(stop))
         await bench.clock.advance(by: .seconds(10))
         #expect(try await engine.resume("chat"))
         gate.open()
@@ -113,6 +113,28 @@ import Testing
         try await waitUntil { try await bench.deliveries(.done).count == 1 }
         await loop.stop()
         #expect(try await bench.store.stops().isEmpty)
+    }
+
+    @Test func `a resumption while a pause is being applied ends it, in the store and in this run`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction()
+        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let (isWaiting, resumptions) = (Gate(), Recording<Bool>())
+        bench.store.interrupt(.pause, .after) {
+            Task {
+                await FIFOGate.$onWaiting.withValue(FIFOGate.Release { isWaiting.open() }) {
+                    resumptions.add((try? await engine.resume("chat")) ?? false)
+                }
+                isWaiting.open()
+            }
+            _ = await isWaiting.pass()
+        }
+        let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, reason: "repair")
+        #expect(try await engine.pause(stop))
+        try await waitUntil { resumptions.all == [true] }
+        #expect(try await bench.store.stops().isEmpty)
+        try await bench.enqueue([TestDelivery("1")])
+        #expect(try await Dispatcher(bench.context, actions: { _ in action }).dispatchPending() == 1)
     }
 
     @Test func `a resumption that cannot be stored leaves the receiver paused`() async throws {

@@ -23,7 +23,7 @@ final class FaultyStore: Store {
     private let base: any Store
     private let script = Mutex<(kind: StoreError.Kind, fails: Script)>((kind: .full, fails: { _ in nil }))
     private let earlierRoutings = Mutex<[Routing]>([])
-    private let interruption = Mutex<(call: Call, work: @Sendable () async -> Void)?>(nil)
+    private let interruption = Mutex<(call: Call, moment: Moment, work: @Sendable () async -> Void)?>(nil)
     private let traffic = Mutex(Traffic())
 
     /// The numbers of begun and of unfinished calls.
@@ -52,9 +52,17 @@ final class FaultyStore: Store {
     /// Stores the next of these just before each routing, like a change made while that routing was decided.
     func storeBeforeNextRouting(_ routings: [Routing]) { earlierRoutings.withLock { $0 = routings.reversed() } }
 
-    /// Does this work once, just before the next such call, as a faster loop would.
-    func interrupt(_ call: Call, _ work: @escaping @Sendable () async -> Void) {
-        interruption.withLock { $0 = (call, work) }
+    /// Does this work once, just before or after the next such call, as a faster loop would.
+    func interrupt(_ call: Call, _ moment: Moment = .before, _ work: @escaping @Sendable () async -> Void) {
+        interruption.withLock { $0 = (call, moment, work) }
+    }
+
+    private func interrupting(_ call: Call, _ moment: Moment) -> (@Sendable () async -> Void)? {
+        interruption.withLock { interruption in
+            guard let found = interruption, found.call == call, found.moment == moment else { return nil }
+            interruption = nil
+            return found.work
+        }
     }
 
     func stopFailing() { fail { _ in nil } }
@@ -62,16 +70,12 @@ final class FaultyStore: Store {
     private func through<Value>(_ call: Call, _ work: () async throws(StoreError) -> Value) async throws(StoreError) -> Value {
         begin()
         defer { traffic.withLock { $0.open -= 1 } }
-        let interrupting = interruption.withLock { interruption -> (@Sendable () async -> Void)? in
-            guard let found = interruption, found.call == call else { return nil }
-            interruption = nil
-            return found.work
-        }
-        await interrupting?()
+        await interrupting(call, .before)?()
         let (kind, fails) = script.withLock { $0 }
         let moment = fails(call)
         if moment == .before { throw StoreError(kind, "A test lets \(call.rawValue) fail.") }
         let value = try await work()
+        await interrupting(call, .after)?()
         if moment == .after { throw StoreError(kind, "A test lets the answer of \(call.rawValue) be lost.") }
         return value
     }
