@@ -87,6 +87,7 @@ extension Connectors {
     ///   - retriesRefused: whether to try credentials again that were refused before: true after a new login.
     ///   - keepsPrevious: whether the connection continues as before if the new settings cannot be used.
     ///   - read: reads its current settings.
+    /// - Throws: if the task was cancelled before the new settings were in use. The connection then stays as it was.
     public func rebind(
         _ name: String, retriesRefused: Bool = false, keepsPrevious: Bool = false, with read: () async throws(Failure) -> Entries
     ) async throws(CancellationError) -> RebuildResult {
@@ -98,6 +99,8 @@ extension Connectors {
             if retriesRefused { environment.notebook = RefusalClearingNotebook(environment.notebook) }
             return try await bind(name, to: try await read(), own, in: environment)
         } catch {
+            // The cancellation may be the cause, as for a command that prints a secret.
+            if Task.isCancelled { throw CancellationError() }
             if keepsPrevious { return .unusable(error.message) }
             bound.put(RefusedConnection(failure: error), as: name, from: nil)
             for source in own { source.refuse(error) }

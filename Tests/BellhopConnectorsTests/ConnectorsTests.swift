@@ -120,6 +120,25 @@ struct ConnectorsTests {
         await connectors.shutdown()
     }
 
+    @Test func `a connection stays as it was if the agent ends while its changed secret is read`() async throws {
+        let settings = Settings(["url": "https://hooks.slack.com/services/x"])
+        let connectors = try await Connectors(connections: [("ops", "slack", settings)], sources: [], environment: .sample())
+        let isReading = StopFlag()
+        let rebinding = Task {
+            try await connectors.rebind("ops") { () async throws(Failure) -> Connectors.Entries in
+                isReading.raise()
+                while !Task.isCancelled { await Task.yield() }
+                throw Failure(.badArguments, .pauseConnection, "The command that prints the secret was stopped.")
+            }
+        }
+        while !isReading.isRaised { await Task.yield() }
+        rebinding.cancel()
+        await #expect(throws: CancellationError.self) { try await rebinding.value }
+        let delivery = SampleDelivery.make("notify", .message(SampleMessage.full), to: "ops")
+        #expect(connectors.action(for: delivery).map { "\(type(of: $0))" } == "NotifyAction")
+        await connectors.shutdown()
+    }
+
     @Test func `every kind is listed once, and every connection has the common settings`() {
         for kinds in [Catalogue.connections.map(\.kind), Catalogue.sources.map(\.kind), Catalogue.actions.map(\.kind)] {
             #expect(Set(kinds).count == kinds.count)

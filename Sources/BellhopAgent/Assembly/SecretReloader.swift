@@ -145,6 +145,7 @@ struct SecretReloader {
                 handler.replaceKey(of: endpoint.path, with: try await key(of: endpoint))
                 outcomes.append(report(.source(endpoint.source), .inUse))
             } catch {
+                if Task.isCancelled { return outcomes }  // the agent ends
                 handler.replaceKey(of: endpoint.path, with: nil)
                 outcomes.append(
                     report(.source(endpoint.source), .unusable("Requests to \(endpoint.path) are refused: \(error.sentence)")))
