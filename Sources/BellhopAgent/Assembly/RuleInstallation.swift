@@ -36,8 +36,10 @@ final class RuleInstallation: Sendable {
     /// - Returns: false if the store failed, so that another try may succeed.
     @discardableResult
     func reload(isForFields: Bool = false) async -> Bool {
+        await gate.enterUncancelled()
+        defer { gate.leave() }
         do throws(AssemblyError) {
-            _ = try await install(isForFields: isForFields && refusal == nil)
+            _ = try await installInGate(isForFields: isForFields && refusal == nil)
             latestRefusal.withLock { $0 = nil }
         } catch {
             switch error {
@@ -57,9 +59,13 @@ final class RuleInstallation: Sendable {
     func applyPauses() async throws(StoreError) { try await shelf.installAgain(in: context) }
 
     /// Loads the current rule files and puts them in force; if they have errors, the old rules stay.
-    func install(isForFields: Bool = false) async throws(AssemblyError) -> RuleLoading.Loaded {
+    func install() async throws(AssemblyError) -> RuleLoading.Loaded {
         await gate.enterUncancelled()
         defer { gate.leave() }
+        return try await installInGate(isForFields: false)
+    }
+
+    private func installInGate(isForFields: Bool) async throws(AssemblyError) -> RuleLoading.Loaded {
         let loaded = try await rethrowing(as: AssemblyError.diagnostics) { () async throws(Diagnostics) in
             try await RuleLoading.book(configuration, sources: connectors.sources)
         }
