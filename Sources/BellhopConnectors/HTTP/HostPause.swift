@@ -31,10 +31,15 @@ final class HostPause: Sendable {
                 if !state.isRead { state = State(isRead: true, until: kept) }
             }
         }
-        guard let until = state.withLock({ $0.until }) else { return }
-        let wait = until - clock.now
-        // Even after a clock change, the pause must not exceed the longest allowed one.
-        guard wait > .zero, wait <= RetryAfter.longest else { return state.withLock { $0.until = nil } }
+        let now = clock.now
+        let pause = state.withLock { state -> (until: Timestamp, wait: Duration)? in
+            guard let until = state.until else { return nil }
+            // Even after a clock change, the pause must not exceed the longest allowed one.
+            if until > now, until - now <= RetryAfter.longest { return (until, until - now) }
+            state.until = nil
+            return nil
+        }
+        guard let (until, wait) = pause else { return }
         throw Failure(
             .throttled, .rest(wait),
             "\(place) asked for no more requests before \(until.rfc3339); nothing is sent until then.")
