@@ -2,8 +2,8 @@ import BellhopCore
 
 /// The tokens of a confidential client of Mobile Foundation, one for each set of scopes, requested when needed.
 ///
-/// There are no refresh tokens: the client's secret is sent for each token, in one request at a time per set of scopes. An actor,
-/// because all callers share the tokens; the gates keep the turns, because an actor is reentrant.
+/// There are no refresh tokens: the client's secret is sent for each token, in one request at a time, so that a wrong one is sent once.
+/// An actor, because all callers share the tokens; the gate keeps the turns, because an actor is reentrant.
 actor ClientTokens {
     struct Token: Sendable {
         var text: String
@@ -19,7 +19,6 @@ actor ClientTokens {
     private let events: LoginEvents
     private let clock: any AgentClock
     private var tokens: [String: Token] = [:]
-    private let gates = SharedGates()
     private var logins = 0
     /// Whether the next token makes an event: the first token does, and each one after a failure or an early end.
     private var isNews = true
@@ -45,7 +44,7 @@ actor ClientTokens {
     func token(for scopes: Set<String>) async throws(Failure) -> Token {
         let key = Self.key(scopes)
         if let token = tokens[key], token.ends > clock.now { return token }
-        return try await gates.gate(key).inTurn { () async throws(Failure) in
+        return try await memory.gate.inTurn { () async throws(Failure) in
             if let token = self.tokens[key], token.ends > self.clock.now { return token }
             return try await self.get(key, force: false)
         }
@@ -63,7 +62,7 @@ actor ClientTokens {
     /// - Parameter force: whether to send a secret that was refused before, because a person asked for it.
     func verify(_ scopes: Set<String>, force: Bool) async throws(Failure) {
         let key = Self.key(scopes)
-        try await gates.gate(key).inTurn { () async throws(Failure) in _ = try await self.get(key, force: force) }
+        try await memory.gate.inTurn { () async throws(Failure) in _ = try await self.get(key, force: force) }
     }
 
     /// Drops a token that the server no longer accepts, unless it was already replaced.

@@ -134,6 +134,21 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
+    @Test func `a wrong secret is tried once, also for requests that need different scopes at the same time`() async throws {
+        let scopes = ["orders", "write"]
+        for scope in scopes { practice.runtime.addAdapter(scope, .init(scopes: [scope]) { _ in .init(body: "[]") }) }
+        try await practice.open(secret: "wrong") { connection, _ in
+            await withTaskGroup(of: Failure?.self) { group in
+                for scope in scopes {
+                    let call: JSON.Object = ["adapter": .string(scope), "method": "GET", "scope": .string(scope)]
+                    group.addTask { await failure { _ = try await practice.call(connection, call) } }
+                }
+                for await found in group { #expect(found?.reason == .unauthenticated) }
+            }
+        }
+        #expect(practice.runtime.counts.refusedClients == 1)
+    }
+
     @Test(arguments: [
         (400, #"{"errorCode": "invalid_client"}"#, Failure.Reason.unauthenticated), (401, "", .unauthenticated),
         (400, #"{"error": "invalid_scope"}"#, .forbidden), (403, "{}", .forbidden), (500, "{}", .serverError),
