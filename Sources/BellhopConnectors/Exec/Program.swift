@@ -39,7 +39,7 @@ struct Program: Sendable {
     private static let teardown = [TeardownStep.gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: grace)]
 
     /// Runs the program until it ends, and then kills the processes that remain in its process group. Cancelling the task stops
-    /// the program.
+    /// the program, and kills them too.
     func run() async throws -> RunResult {
         // Subprocess ends this whole process if it cannot make the last one of its pipes.
         guard Descriptor.hasRoom(for: spareFiles) else { throw SystemError(EMFILE) }
@@ -79,13 +79,15 @@ struct Program: Sendable {
                     switch part {
                     case .written: continue
                     case .read: isRead = true
-                    case .cancelled: break loop
-                    case .ended, .late:
+                    case .cancelled where isOver: break loop
+                    case .ended, .late, .cancelled:
                         if isOver { continue }
                         isOver = true
                         wasStopped = part == .late
-                        if wasStopped { await execution.teardown(using: Self.teardown) }
+                        if part != .ended { await execution.teardown(using: Self.teardown) }
+                        // The teardown ends with the program itself, even if others in its group ignore SIGTERM.
                         try? execution.send(signal: .kill, toProcessGroup: true)
+                        if part == .cancelled { break loop }
                         // A process that left the group may hold the output open: wait only briefly for the end of the output.
                         group.addTask {
                             try? await ContinuousClock().sleep(for: Self.grace)

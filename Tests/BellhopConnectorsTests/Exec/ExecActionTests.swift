@@ -217,6 +217,17 @@ import Testing
         #expect(try await areGone(processes("pids")))
     }
 
+    @Test func `a cancelled attempt kills what the program has started and what ignores SIGTERM`() async throws {
+        let script = #"sh -c 'trap "" TERM; echo $$ >> pids; exec sleep 600' & echo $$ >> pids; wait"#
+        let task = Task { await failure(script) }
+        for _ in 0..<6000 where processes("pids").count < 2 { try await Task.sleep(for: .milliseconds(10)) }
+        task.cancel()
+        let ended = await task.value
+        #expect(ended?.remedy == .unknownOutcome)
+        #expect(processes("pids").count == 2)
+        #expect(try await areGone(processes("pids")))
+    }
+
     @Test func `after an attempt with an unknown outcome a delivery is held, unless it is repeatable`() async throws {
         var again = SampleDelivery.first
         again.number = 2
