@@ -36,9 +36,23 @@ package final class InboundConnections: Sendable {
 
     /// - Parameters:
     ///   - most: the limit of open connections.
-    ///   - share: lowers the limit to 1/share of the files and sockets that this process may have open. The others are for the store, the
-    ///     receivers and programs, whatever strangers do.
-    package convenience init(most: Int, ofFiles share: Int) { self.init(most: min(most, Descriptor.limit / share)) }
+    ///   - server: lowers the limit to its share of the files and sockets that this process may have open.
+    package convenience init(most: Int, of server: Server) { self.init(most: min(most, Descriptor.limit / server.share)) }
+
+    /// The servers, by the settings of bellhop.yaml that name their addresses.
+    package enum Server: String, Sendable, CaseIterable {
+        case console, inbound, telemetry
+
+        /// Of how many files and sockets of this process one may be its connection. Together they leave some for the store, the receivers
+        /// and programs, whatever strangers do.
+        var share: Int {
+            switch self {
+            case .console: 2
+            case .inbound: 4
+            case .telemetry: 16
+            }
+        }
+    }
 
     /// Adds a connection, and closes one if there are too many now.
     func add(_ channel: any Channel) {

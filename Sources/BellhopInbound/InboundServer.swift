@@ -15,9 +15,8 @@ public struct ServerProblem: Error, Sendable, Hashable {
 
     public init(message: String, isTemporary: Bool) { (self.message, self.isTemporary) = (message, isTemporary) }
 
-    /// - Parameter setting: the setting of bellhop.yaml with the address.
-    public init(listeningAt place: InboundServer.Address, of setting: String, _ error: any Error) {
-        let address = "\(place.host):\(place.port), the address in `\(setting)`"
+    package init(listeningAt place: InboundServer.Address, of server: InboundConnections.Server, _ error: any Error) {
+        let address = "\(place.host):\(place.port), the address in `\(server.rawValue)`"
         let isTaken = (error as? IOError)?.errnoCode == EADDRINUSE
         self.init(
             message: isTaken
@@ -87,7 +86,7 @@ public struct InboundServer: Service {
     package static let maxDrained = 16 << 20
 
     /// - Parameters:
-    ///   - maxConnections: the limit of open connections, if the process may have four times as many files open.
+    ///   - maxConnections: the limit of open connections, if the process may have enough files open.
     ///   - isListening: called with the port.
     public init(
         at address: Address, handler: InboundHandler, timeouts: Timeouts = Timeouts(), maxConnections: Int = 256, logger: Logger,
@@ -102,7 +101,7 @@ public struct InboundServer: Service {
     }
 
     public func run() async throws {
-        let connections = InboundConnections(most: maxConnections, ofFiles: 4)
+        let connections = InboundConnections(most: maxConnections, of: .inbound)
         // One thread for everything: switching threads would slow down each request.
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let executor = BorrowedThread { loop.execute($0) }
@@ -122,7 +121,7 @@ public struct InboundServer: Service {
                 connections.stop()
             }
         } catch {
-            throw ServerProblem(listeningAt: address, of: "inbound", error)
+            throw ServerProblem(listeningAt: address, of: .inbound, error)
         }
     }
 }

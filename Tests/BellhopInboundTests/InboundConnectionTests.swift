@@ -353,4 +353,9 @@ private final class ReadCounter: ChannelOutboundHandler {
             victim([1: Status(lastChange: 1, isKnown: true), 2: Status(lastChange: 2, isKnown: true), 3: Status(lastChange: 8)])
                 == 1)
     }
+
+    @Test func `the servers together leave an eighth of the files and sockets for the rest of the agent`() {
+        let most = InboundConnections.Server.allCases.reduce(0) { $0 + 512 / $1.share }
+        #expect(most <= 512 * 7 / 8)
+    }
 }

@@ -19,7 +19,7 @@ public struct ConsoleServer: Service {
         self.feed = feed
         self.jobs = jobs
         server = WebServer(
-            setting: "console", at: view.configuration.place, tls: view.configuration.tls, maxConnections: Self.maxConnections,
+            .console, at: view.configuration.place, tls: view.configuration.tls, maxConnections: Self.maxConnections,
             logger: logger, isListening: isListening, refusal: { await handler.refusal(ofLargeBody: $0) },
             refused: { handler.answer($0, $1) }
         ) { await handler.answer($0) }
@@ -48,7 +48,7 @@ public struct TelemetryServer: Service {
     /// - Parameter isListening: called with the port.
     public init(_ view: AgentView, logger: Logger, isListening: @escaping @Sendable (Int) -> Void = { _ in }) {
         server = WebServer(
-            setting: "telemetry", at: view.telemetry?.place, maxConnections: 100, logger: logger, isListening: isListening,
+            .telemetry, at: view.telemetry?.place, maxConnections: 100, logger: logger, isListening: isListening,
             refusal: { _ in Problem(413, "No request here needs a body.") }, refused: { ConsoleAnswer($1) }
         ) { request in
             do throws(Problem) {

@@ -11,7 +11,7 @@ import ServiceLifecycle
 
 /// An HTTP server, with limits for the size of requests and the number of connections.
 struct WebServer: Sendable {
-    private let setting: String
+    private let kind: InboundConnections.Server
     private let place: InboundServer.Address?
     private let tls: ConsoleConfiguration.Certificate?
     private let maxConnections: Int
@@ -30,19 +30,18 @@ struct WebServer: Sendable {
     private static let largestHead = 32 << 10
 
     /// - Parameters:
-    ///   - setting: the setting of bellhop.yaml that names its address.
-    ///   - maxConnections: the limit of open connections, if the process may have twice as many files open.
+    ///   - maxConnections: the limit of open connections, if the process may have enough files open.
     ///   - isListening: called with the port.
     ///   - refusal: why a large body is not read, from the request without it; nil to read it.
     ///   - refused: the answer to a request whose body was not read.
     init(
-        setting: String, at place: InboundServer.Address?, tls: ConsoleConfiguration.Certificate? = nil, maxConnections: Int,
-        logger: Logger, isListening: @escaping @Sendable (Int) -> Void,
+        _ kind: InboundConnections.Server, at place: InboundServer.Address?, tls: ConsoleConfiguration.Certificate? = nil,
+        maxConnections: Int, logger: Logger, isListening: @escaping @Sendable (Int) -> Void,
         refusal: @escaping @Sendable (ConsoleRequest) async -> Problem?,
         refused: @escaping @Sendable (ConsoleRequest, Problem) -> ConsoleAnswer,
         answer: @escaping @Sendable (ConsoleRequest) async -> ConsoleAnswer
     ) {
-        self.setting = setting
+        self.kind = kind
         self.place = place
         self.tls = tls
         self.maxConnections = maxConnections
@@ -70,7 +69,7 @@ struct WebServer: Sendable {
     }
 
     private func run(at place: InboundServer.Address, on loop: MultiThreadedEventLoopGroup) async throws {
-        let connections = InboundConnections(most: maxConnections, ofFiles: 2)
+        let connections = InboundConnections(most: maxConnections, of: kind)
         let http = HTTP1Channel(
             responder: { [refusal, refused, answer] request, writer, channel in
                 try await Self.respond(request, writer, channel.remoteAddress?.ipAddress ?? "", refusal, refused, answer)
@@ -100,7 +99,7 @@ struct WebServer: Sendable {
         } catch let problem as ServerProblem {
             throw problem
         } catch {
-            throw ServerProblem(listeningAt: place, of: setting, error)
+            throw ServerProblem(listeningAt: place, of: kind, error)
         }
     }
 
