@@ -41,6 +41,15 @@ import Testing
         #expect(status["agent"]?["notices"] == nil)
     }
 
+    @Test func `an agent that has the store and does not answer is named, with what to do`() async throws {
+        let status = try await Inquirer(store: Stores.inMemory(), clock: TestClock(), silentAgent: 7).status()
+        #expect(
+            status["needs"].texts == [
+                "An agent (process 7) has the store, but does not answer on its socket: restart it, unless it is starting, is stopping "
+                    + "or is a `bellhop run --once`."
+            ])
+    }
+
     @Test func `a long poll is shown with its start time, and a failing source as failing`() async throws {
         let (store, clock) = (try Stores.inMemory(), TestClock())
         _ = try await store.open(Self.scope, source: "incidents", at: clock.now)

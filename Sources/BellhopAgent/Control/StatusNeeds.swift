@@ -57,7 +57,8 @@ public enum StatusNeeds {
     }
 
     private static func silence(of process: Int32) -> String {
-        "An agent (process \(process)) has the store, but does not answer on its socket: restart it, unless it has just started."
+        "An agent (process \(process)) has the store, but does not answer on its socket: restart it, unless it is starting, is stopping "
+            + "or is a `bellhop run --once`."
     }
 
     /// The beginning of a reason, which may quote a remote system's answer. The list of paused receivers has the whole reason.
