@@ -172,11 +172,16 @@ final class SecondSignal {
     init(_ signals: [Int32] = [SIGINT, SIGTERM], limit: Int = 35, end: @escaping @Sendable (Int32, Cause) -> Never) {
         let first = FirstSignal()
         self.first = first
+        @Sendable func endNow(_ number: Int32, _ cause: Cause) -> Never {
+            // It writes a line, which may be what does not return.
+            DispatchQueue.global().asyncAfter(deadline: .now() + 2) { _exit(128 + number) }
+            end(number, cause)
+        }
         watches = signals.map { number in
             let watch = DispatchSource.makeSignalSource(signal: number, queue: .global())
             watch.setEventHandler {
-                if first.record(at: .now) { end(number, .second) }
-                DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(limit)) { end(number, .late) }
+                if first.record(at: .now) { endNow(number, .second) }
+                DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(limit)) { endNow(number, .late) }
             }
             // Until a source is registered, which another thread does, its signal ends the program.
             let isRegistered = DispatchSemaphore(value: 0)
