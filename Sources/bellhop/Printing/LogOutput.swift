@@ -13,10 +13,15 @@ final class LogOutput: Sendable {
     private let log: TerminalLog
     /// While so many bytes wait for the reader, lines are left out.
     private let most: Int
+    /// Whether it takes a line whole or not at all. A terminal that is ready may take only a part of it.
+    private let takesWholeLines: Bool
     private let queue = DispatchQueue(label: "bellhop.log")
     private let state = Mutex((waiting: 0, omitted: 0))
 
-    init(_ file: Int32, log: TerminalLog, most: Int = 8 << 20) { (self.file, self.log, self.most) = (file, log, most) }
+    init(_ file: Int32, log: TerminalLog, most: Int = 8 << 20) {
+        (self.file, self.log, self.most) = (file, log, most)
+        takesWholeLines = isatty(file) == 0
+    }
 
     func write(_ text: String) {
         state.withLock { state in
@@ -41,10 +46,10 @@ final class LogOutput: Sendable {
         }
     }
 
-    /// Whether so many bytes can be written without waiting (pipe(7)). A terminal that is ready may take only a part of them.
+    /// Whether so many bytes can be written without waiting (pipe(7)).
     private func hasRoom(for count: Int) -> Bool {
         var wanted = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)
-        return count <= 4096 && isatty(file) == 0 && poll(&wanted, 1, 0) == 1
+        return count <= 4096 && takesWholeLines && poll(&wanted, 1, 0) == 1
     }
 
     private func put(_ bytes: [UInt8]) {
