@@ -67,7 +67,7 @@ struct DeliveryDecision: ParsableArguments {
         let (changed, refused, decided, error) = await Self.decide(chosen) { batch throws(CommandError) in
             try await link.answer(.apply(command, deliveries: batch))
         }
-        let reasons = try await error == nil && refused > 0 ? refusals(of: command, among: chosen, link) : []
+        let reasons = try await error == nil && refused > 0 ? refusals(of: command, among: chosen, decided, link) : []
         let rule =
             reasons.isEmpty
             ? "Only \(command.states.map(\.rawValue).alternatives) deliveries can be \(Self.participle(command))."
@@ -82,8 +82,9 @@ struct DeliveryDecision: ParsableArguments {
     private static func participle(_ command: DeliveryCommand) -> String { command == .retry ? "retried" : "dropped" }
 
     /// Why some deliveries cannot be retried or dropped: a sentence for each of their states.
+    /// - Parameter decided: those whose state allowed it. They have other states now; only outdated ones were refused.
     private func refusals(
-        of command: DeliveryCommand, among ids: [String], _ link: StoreLink
+        of command: DeliveryCommand, among ids: [String], _ decided: [JSON], _ link: StoreLink
     ) async throws(CommandError) -> [String] {
         var named: [(state: DeliveryState, outdated: String?, ids: [String])] = []
         for id in ids.prefix(Self.maxShown) {
@@ -92,9 +93,11 @@ struct DeliveryDecision: ParsableArguments {
             else {
                 continue
             }
-            let short = String((delivery?["id"]?.asString ?? id).prefix(12))
+            let whole = delivery?["id"]?.asString ?? id
+            let short = String(whole.prefix(12))
             let message = delivery?["error"]?["message"]?.asString
             let outdated = state == .dropped && message == Failure.outdated.message ? message : nil
+            if outdated == nil, decided.contains(.string(whole)) { continue }
             if let place = named.firstIndex(where: { $0.state == state && $0.outdated == outdated }) {
                 named[place].ids.append(short)
             } else {
