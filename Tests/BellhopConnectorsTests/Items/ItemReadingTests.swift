@@ -134,7 +134,7 @@ import Testing
             #expect(ItemValue.typed(form, .timestamp) == "2026-01-05T00:00:00.000000Z", "\(form)")
         }
         // Not a date, so a number.
-        #expect(ItemValue.typed("20261305", .timestamp) == "1970-08-23T12:08:25.000000Z")
+        #expect(ItemValue.typed(.string("20261305"), .timestamp) == "1970-08-23T12:08:25.000000Z")
     }
 
     @Test func `a time in WCF's format is read from its milliseconds, before 1970 too`() {
