@@ -78,8 +78,8 @@ public actor OAuthClient {
             return token
         case .failure(let failure):
             lastFailure = failure
-            // The current token is valid until it expires; the next renewal is tried then.
-            if !force, failure.reason != .fileSystem, var token, token.text != stale?.text, !token.hasEnded(at: clock.now) {
+            // The current token is valid until it expires; the next renewal is tried then. Tokens are stored before they are used.
+            if !force, unsaved == nil, var token, token.text != stale?.text, !token.hasEnded(at: clock.now) {
                 token.renewal = token.expires
                 self.token = token
                 return token

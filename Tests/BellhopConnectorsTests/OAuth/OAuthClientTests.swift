@@ -1,6 +1,7 @@
 import BellhopCore
 import BellhopTesting
 import Simulator
+import Synchronization
 import Testing
 
 @testable import BellhopConnectors
@@ -147,6 +148,16 @@ import Testing
         }
         #expect(tokenRequests("refresh_token") == 1)
         #expect(tokenRequests("password") == 2)
+    }
+
+    @Test func `a token is used until it expires if this machine has no room for the connection that renews it`() async throws {
+        let exchange = CrowdedExchange(practice.simulation)
+        let client = try practice.client("http://127.0.0.1:9", practice.oauth("password"), over: exchange)
+        let first = try await client.authorization()
+        await practice.clock.advance(by: .seconds(1750))
+        #expect(try await client.authorization().text == first.text)
+        await practice.clock.advance(by: .seconds(60))
+        #expect(await failure { _ = try await client.authorization() }?.reason == .fileSystem)
     }
 
     @Test func `a new refresh token is stored before the new access token is used, also after a restart`() async throws {
@@ -346,5 +357,22 @@ import Testing
             dump(client.settings, to: &text)
             for secret in [token.text, "correct horse", Practice.clientSecret] { #expect(!text.contains(secret)) }
         }
+    }
+}
+
+/// Sends the first request; then this machine has too many open files.
+private final class CrowdedExchange: HTTPExchange {
+    private let instance: InProcessExchange
+    private let hasSent = Mutex(false)
+
+    init(_ simulation: Simulation) { instance = InProcessExchange(simulation) }
+
+    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        let isFirst = hasSent.withLock { hasSent in
+            defer { hasSent = true }
+            return !hasSent
+        }
+        guard isFirst else { throw TransportError(.exhausted, mayHaveArrived: false, "too many open files") }
+        return try await instance.send(request)
     }
 }

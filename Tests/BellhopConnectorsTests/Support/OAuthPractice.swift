@@ -46,12 +46,15 @@ extension Practice {
         return JSON.Object(settings, with: more)
     }
 
-    func client(_ address: String, _ settings: JSON.Object, storage: any TokenStorage = NoTokenStorage()) throws -> OAuthClient {
+    func client(
+        _ address: String, _ settings: JSON.Object, storage: any TokenStorage = NoTokenStorage(),
+        over exchange: (any HTTPExchange)? = nil
+    ) throws -> OAuthClient {
         let base = try HTTPAddress(address)
         let endpoints = OAuthSettings.Endpoints(
             token: base.with(target: "/oauth_token.do"), page: base.with(target: "/oauth_auth.do"))
         let read = try OAuthSettings(Settings(settings), connection: "snow", at: "auth.oauth", defaults: endpoints) { $0 }
-        let exchange = try HTTPConnection(.init(name: "snow"), clock: clock)
+        let exchange = try exchange ?? HTTPConnection(.init(name: "snow"), clock: clock)
         return OAuthClient(read, connection: "snow", exchange: exchange, environment: environment(storage))
     }
 }
