@@ -146,7 +146,7 @@ extension World {
             }
         }
         let old = [
-            "name": "task", "element": "priority", "value": "12", "label": "2 - High", "language": "en", "inactive": "true",
+            "name": "task", "element": "priority", "value": "old-high", "label": "2 - High", "language": "en", "inactive": "true",
         ]
         return active + [Record("sys_choice", random.hex(), old)]
     }()

@@ -39,9 +39,13 @@ import Testing
         #expect(again.summary == "the fields already had these values")
     }
 
-    @Test func `a label that an inactive choice has too stands for the active one`() async throws {
+    @Test func `a label that an inactive choice has too stands for the active one, and the inactive one has its value`()
+        async throws
+    {
         let session = try practice.connection(over: InProcessExchange(practice.simulation)).reading
-        #expect(try await FieldLabels(at: "acme").value(of: "2 - High", in: "priority", of: "incident", session) == "2")
+        for (text, value) in [("2 - High", "2"), ("old-high", "old-high")] {
+            #expect(try await FieldLabels(at: "acme").value(of: text, in: "priority", of: "incident", session) == value)
+        }
     }
 
     @Test func `a choice that was added after the choices were read is found`() async throws {

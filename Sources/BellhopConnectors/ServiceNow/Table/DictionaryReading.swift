@@ -56,8 +56,8 @@ struct DictionaryReading: Sendable {
         return columns
     }
 
-    /// A column's choices, from the nearest table that has any; empty if the account may not read them. An inactive choice is left out
-    /// if an active one has its label.
+    /// A column's choices, from the nearest table that has any; empty if the account may not read them. An inactive choice whose label
+    /// an active one has is named only by its value.
     func choices(of field: String, in table: String) async throws(Failure) -> [TaskSchema.Choice] {
         let chain = try await chain(of: table)
         let query = EncodedQuery(.init("name", isOneOf: chain), .init("element", .equal, field))
@@ -69,7 +69,7 @@ struct DictionaryReading: Sendable {
             return own.compactMap { row in
                 guard let value = row.raw("value"), let label = row.raw("label") else { return nil }
                 let isReplaced = row.raw("inactive") == "true" && active.contains(label.lowercased())
-                return isReplaced ? nil : TaskSchema.Choice(value, label)
+                return TaskSchema.Choice(value, isReplaced ? value : label)
             }
         }
         return []
