@@ -111,7 +111,7 @@ public struct OtherTemplate: Sendable, Hashable {
                 }
                 let inner = String(decoding: bytes[start..<end], as: UTF8.self).trimmedBlanks
                 let whole = at..<end + form.close.utf8.count
-                if isExpression(inner) {
+                if isExpression(inner, ofAnything: form.open != "$(") {
                     found.append(
                         OtherTemplate(range: whole, text: String(decoding: bytes[whole], as: UTF8.self), expression: inner))
                 }
@@ -123,11 +123,13 @@ public struct OtherTemplate: Sendable, Hashable {
         return found
     }
 
-    /// Whether this is a name in expressions: a known one, or a field of anything.
-    private static func isExpression(_ text: String) -> Bool {
+    /// Whether this is a name in expressions: a known one or, with `ofAnything`, a field of anything. In a shell's form that may be a
+    /// program: `$(python3.13 -V)`.
+    private static func isExpression(_ text: String, ofAnything: Bool) -> Bool {
         let word = String(text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") })
         guard let first = word.first, !first.isNumber else { return false }
-        return names.contains(word) && text.utf8.count == word.utf8.count || text.dropFirst(word.count).hasPrefix(".")
-            || names.contains(word) && text.dropFirst(word.count).hasPrefix("[")
+        let rest = text.dropFirst(word.count)
+        if names.contains(word) { return rest.isEmpty || rest.hasPrefix(".") || rest.hasPrefix("[") }
+        return ofAnything && rest.hasPrefix(".")
     }
 }
