@@ -137,6 +137,8 @@ public struct FieldReadings: Sendable, Hashable {
     /// - Parameter kept: that of the last poll, if any.
     public init(_ schema: TaskSchema, after kept: JSON?, at now: Timestamp) {
         let changed = schema.reread(since: kept?["fields"])
+        // As the times at which tasks were read, which are kept in seconds.
+        let now = Timestamp(seconds: now.seconds)
         // A field that is not declared at present stays: some tasks may still have it as it was read.
         var readings = kept?["fields"]?.asObject ?? [:]
         for field in schema.fields {

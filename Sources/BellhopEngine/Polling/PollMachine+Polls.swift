@@ -122,7 +122,7 @@ extension PollMachine {
             ].compactMap(\.self)
             report(detailNotice: notices.isEmpty ? nil : notices.joined(separator: " "))
         }
-        let read = accepted.toRead.read(details, known: memory.known)
+        let read = accepted.toRead.read(details, known: memory.known, rereadSince: answer.rereadSince)
         let readKeys = Set(answer.comments.isEmpty ? [] : read.map(\.key))
         let poll = ReadPoll(
             accepted: accepted, details: details, departures: departures, cursor: restart ?? answer.cursor, read: read,

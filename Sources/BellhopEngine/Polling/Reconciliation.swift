@@ -229,7 +229,10 @@ struct TasksToRead: Sendable {
     }
 
     /// The tasks as the details show them. A task that left between the two requests has no details and is omitted.
-    func read(_ details: Details, known: KnownTasks) -> [ReadTask] {
+    /// - Parameter rereadSince: as in the answer. A task that was last read before one of the moments is stored again, also unchanged:
+    ///   otherwise its next change of that field would be lost after a restart.
+    func read(_ details: Details, known: KnownTasks, rereadSince: [String: Timestamp]) -> [ReadTask] {
+        let latest = rereadSince.values.max()
         var read: [ReadTask] = []
         read.reserveCapacity(keys.count)
         for (place, key) in keys.enumerated() {
@@ -239,9 +242,10 @@ struct TasksToRead: Sendable {
                 continue
             }
             let content = text.fingerprint
+            let isReread = latest.map { text.isRead && (task?.refreshed ?? .distantPast) < $0 } ?? false
             read.append(
                 ReadTask(
-                    key: key, listed: listed, text: text, content: content, isAsStored: task?.content == content,
+                    key: key, listed: listed, text: text, content: content, isAsStored: task?.content == content && !isReread,
                     wasStale: isStale, readBefore: task?.refreshed))
         }
         return read

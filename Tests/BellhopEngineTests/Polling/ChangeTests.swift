@@ -95,6 +95,21 @@ import Testing
             ])
     }
 
+    @Test func `after a restart, the change of a field is reported that had the same value when it was read in another way`()
+        async throws
+    {
+        let (bench, source, _) = try await Bench.polled([task("a", fields: ["priority": 3])])
+        let moment = bench.now + .seconds(60)
+        source.edit { $0.rereadSince = ["priority": moment] }
+        for priority: JSON in [3, 4] {
+            await bench.clock.advance(by: .seconds(60))
+            source.put(task("a", fields: ["priority": priority]))
+            var poller = bench.poller(source)
+            _ = try await poller.pollOnce()
+        }
+        #expect(try await bench.eventLines() == ["task_changed a priority: 3 → 4"])
+    }
+
     @Test(arguments: RemovalReason.allCases)
     func `a task that leaves is reported as removed, with the source's reason`(_ reason: RemovalReason) async throws {
         var (bench, source, poller) = try await Bench.polled([task("a"), task("b")])
