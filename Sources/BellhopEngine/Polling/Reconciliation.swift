@@ -41,7 +41,9 @@ struct Reconciliation {
         /// The fields whose differences are not the task's.
         func fieldsToIgnore(of task: ReadTask) -> Set<String> {
             var fields = schema.roles.bookkeeping.union(reread)
-            for (field, moment) in rereadSince where (task.readBefore ?? .distantPast) < moment { fields.insert(field) }
+            // Nil if the details were never read, or were read while the clock was ahead, and so not before these moments.
+            guard let before = task.readBefore else { return fields }
+            for (field, moment) in rereadSince where before < moment { fields.insert(field) }
             return fields
         }
     }
@@ -242,11 +244,12 @@ struct TasksToRead: Sendable {
                 continue
             }
             let content = text.fingerprint
-            let isReread = latest.map { text.isRead && (task?.refreshed ?? .distantPast) < $0 } ?? false
+            let before = task?.refreshed
+            let isReread = if let latest, let before { text.isRead && before < latest } else { false }
             read.append(
                 ReadTask(
                     key: key, listed: listed, text: text, content: content, isAsStored: task?.content == content && !isReread,
-                    wasStale: isStale, readBefore: task?.refreshed))
+                    wasStale: isStale, readBefore: before))
         }
         return read
     }

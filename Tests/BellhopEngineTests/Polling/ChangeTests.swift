@@ -110,6 +110,18 @@ import Testing
         #expect(try await bench.eventLines() == ["task_changed a priority: 3 → 4"])
     }
 
+    @Test func `after the clock was set back, the change of a field is reported that was read in another way before`()
+        async throws
+    {
+        var (bench, source, poller) = try await Bench.polled([task("a", fields: ["priority": 3])])
+        let moment = bench.now
+        source.edit { $0.rereadSince = ["priority": moment] }
+        await bench.clock.jump(to: moment - .seconds(300))
+        source.put(task("a", fields: ["priority": 4]))
+        _ = try await poller.pollOnce()
+        #expect(try await bench.eventLines() == ["task_changed a priority: 3 → 4"])
+    }
+
     @Test(arguments: RemovalReason.allCases)
     func `a task that leaves is reported as removed, with the source's reason`(_ reason: RemovalReason) async throws {
         var (bench, source, poller) = try await Bench.polled([task("a"), task("b")])
