@@ -87,8 +87,8 @@ extension ConfigOptions {
         }
         for outcome in outcomes {
             let source = outcome["source"]?.asString
-            let name = source.map { "source `\($0)`" } ?? "connection `\(outcome["connection"].text)`"
-            let reason = outcome["reason"].text
+            let name = source.map { "source `\($0)`" } ?? "connection `\(outcome["connection"].textOrEmpty)`"
+            let reason = outcome["reason"].textOrEmpty
             switch outcome["outcome"]?.asString {
             case "in_use": Console.sentence("\(agent) uses it from now on (\(name)).")
             case "needs_restart": Console.sentence("\(agent) must be restarted to use it: \(reason.visible).")

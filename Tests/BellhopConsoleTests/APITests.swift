@@ -180,11 +180,11 @@ import Testing
         let fixture = try await ConsoleFixture()
         let unknown = await fixture.api("POST", "/inquiries", as: .operator, body: Inquiry.endSilence("nosuch").json)
         #expect(unknown.status == 409 && unknown.answer.field("Content-Type") == "application/problem+json")
-        #expect(unknown.json["detail"].text.contains("`nosuch`"))
+        #expect(unknown.json["detail"].textOrEmpty.contains("`nosuch`"))
         for limit: JSON in [0, -5, "many", 1.5] {
             for kind in ["events", "deliveries", "audit", "history"] {
                 let answer = await fixture.api("POST", "/inquiries", body: ["inquiry": .string(kind), "limit": limit])
-                #expect(answer.status == 422 && answer.json["detail"].text.contains("`limit`"), "\(kind) \(limit)")
+                #expect(answer.status == 422 && answer.json["detail"].textOrEmpty.contains("`limit`"), "\(kind) \(limit)")
             }
         }
         #expect(await fixture.api("POST", "/inquiries", body: ["inquiry": "events", "limit": 1]).status == 200)

@@ -86,7 +86,7 @@ extension ETOChoice {
     /// Reads `{"Key": …, "Value": …}`, whose key is a text or a number. Nil for anything else.
     init?(_ json: JSON) {
         guard let key = json["Key"].map(ItemValue.text), !key.isEmpty else { return nil }
-        self.init(key: key, name: json["Value"].text)
+        self.init(key: key, name: json["Value"].textOrEmpty)
     }
 
     /// The programs that are not disabled.
@@ -96,7 +96,7 @@ extension ETOChoice {
         }
         return items.compactMap { item in
             guard item["Disabled"]?.asBool != true, let id = item["ID"].map(ItemValue.text), Int64(id) != nil else { return nil }
-            return ETOChoice(key: id, name: item["Name"].text)
+            return ETOChoice(key: id, name: item["Name"].textOrEmpty)
         }
     }
 }

@@ -90,7 +90,7 @@ final class RefusalMemory: Sendable {
 extension RefusalMemory.Refusal {
     init?(json: JSON) {
         guard let salt = json["salt"]?.asString, let hash = json["hash"]?.asString else { return nil }
-        self.init(salt: salt, hash: hash, message: json["message"].text)
+        self.init(salt: salt, hash: hash, message: json["message"].textOrEmpty)
     }
 
     var json: JSON { ["salt": .string(salt), "hash": .string(hash), "message": .string(message)] }

@@ -154,7 +154,7 @@ struct AdapterReply: Sendable {
         else { return nil }
         let lists = ["errors", "errorMessages", "info", "warnings"].flatMap { json[$0]?.asArray ?? [] }.map(ItemValue.text)
         let status = json["statusCode"]?.asInt
-        let words = ([json["statusReason"].text] + lists).filter { !$0.isEmpty }.joined(separator: "; ")
+        let words = ([json["statusReason"].textOrEmpty] + lists).filter { !$0.isEmpty }.joined(separator: "; ")
         let reported = HTTPResponse(status: response.status, body: Array(words.utf8))
         let code = status.map { " (status \($0))" } ?? ""
         let message = "The back end behind \(place) failed\(code)\(words.isEmpty ? "." : answer.words(of: reported))"

@@ -129,7 +129,7 @@ public final class OpenIDProvider: Sendable {
         guard claims["nonce"]?.asString == login.nonce else { throw refused("it belongs to another login") }
         let now = clock.now.seconds
         guard let end = claims["exp"]?.asDouble, Double(now - Self.skew) < end else { throw refused("it has expired") }
-        let name = claims[settings.nameClaim].text
+        let name = claims[settings.nameClaim].textOrEmpty
         guard !name.isEmpty, name.utf8.count <= Self.longestName, !name.unicodeScalars.contains(where: \.isInvisible) else {
             throw Problem(
                 message: "\(settings.issuer) does not say who you are: the claim `\(settings.nameClaim)` is missing, too long, "

@@ -70,7 +70,7 @@ struct MatrixReceiver: HookReceiver {
         case .update(let first):
             // Clients without edits show the text with an asterisk.
             content["m.new_content"] = rendered
-            content["body"] = .string("* " + rendered["body"].text)
+            content["body"] = .string("* " + rendered["body"].textOrEmpty)
             // The new content has the mentions; those here would notify everyone again with each edit.
             content["m.mentions"] = .object([:])
             content["m.relates_to"] = ["rel_type": "m.replace", "event_id": first["event"] ?? .null]

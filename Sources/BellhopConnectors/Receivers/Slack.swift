@@ -156,7 +156,7 @@ struct SlackReceiver: HookReceiver {
                 "\(hook.label) answered \(response.status), but not as Slack does: an intermediary may have answered.")
         }
         if isOK { return nil }
-        return Self.failure(json["error"].text, response, from: hook, at: now)
+        return Self.failure(json["error"].textOrEmpty, response, from: hook, at: now)
     }
 
     /// The failure of a webhook that is turned off or may not post (Slack, *Sending messages using incoming webhooks*, *Handling

@@ -79,7 +79,7 @@ public struct WebhookAction: Action {
             guard let others = hook.others else { throw Failure.badArguments("\(hook.label) sends nothing to other hosts.") }
             return (Hook(name: nil, address: address, exchange: isGuarded ? others.guarded : others.open), nil, false)
         case .direct(let open, let guarded):
-            let address = try addresses.address(arguments["url"].text)
+            let address = try addresses.address(arguments["url"].textOrEmpty)
             return (Hook(name: nil, address: address, exchange: isGuarded ? guarded : open), nil, true)
         }
     }

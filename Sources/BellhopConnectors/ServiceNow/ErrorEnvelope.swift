@@ -25,7 +25,7 @@ extension ErrorEnvelope {
             guard let node = tape.find(JSON.Path(keys: ["error"])) else { return nil }
             let error = tape.value(of: node)
             if error.isNull { return nil }
-            return ErrorEnvelope(message: error["message"]?.asString ?? error.asString ?? "", detail: error["detail"].text)
+            return ErrorEnvelope(message: error["message"]?.asString ?? error.asString ?? "", detail: error["detail"].textOrEmpty)
         } catch {
             // A transaction cancelled while streaming leaves invalid JSON with the error at its end.
             return end(body.suffix(tail))

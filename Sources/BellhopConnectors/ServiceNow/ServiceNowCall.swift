@@ -101,7 +101,7 @@ extension ServiceNowCall {
     /// - Parameter headers: those of the batch's answer, whose `Date` is the server's time.
     static func reply(in batch: JSON, headers: HeaderFields) -> HTTPResponse? {
         guard let reply = batch["serviced_requests"]?[0], let status = reply["status_code"]?.asInt,
-            let body = Base64.decode(reply["body"].text)
+            let body = Base64.decode(reply["body"].textOrEmpty)
         else { return nil }
         var fields = HeaderFields()
         for header in reply["headers"]?.asArray ?? [] {

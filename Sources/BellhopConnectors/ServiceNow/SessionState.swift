@@ -181,8 +181,8 @@ struct SessionState: Sendable {
                 login.asksForUser ? !username.isEmpty : ASCII.equalIgnoringCase(username, login.identity.text)
             else { break }
             let user = ServiceNowUser(
-                username: username, name: row["name"].text, email: row["email"].text,
-                sysID: row["sys_id"].text)
+                username: username, name: row["name"].textOrEmpty, email: row["email"].textOrEmpty,
+                sysID: row["sys_id"].textOrEmpty)
             return login.asksForUser ? .checkUser(user) : completeLogin(user, at: now)
         // These answers, too, follow a successful login: the account may just not read its own record.
         case .noRows, .forbidden, .goneOrHidden: break

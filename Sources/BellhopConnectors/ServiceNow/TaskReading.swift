@@ -54,8 +54,8 @@ struct TaskReading: Sendable {
 
     /// A task from the tracker's list, which has only a few fields of the user's active tasks.
     func snapshot(_ key: TaskKey, listed record: JSON, type: String, owner: String) -> Snapshot {
-        let number = record["number"].text
-        let title = record["short_desc"].text
+        let number = record["number"].textOrEmpty
+        let title = record["short_desc"].textOrEmpty
         let known: [String: FieldValue?] = [
             "sys_id": FieldValue(.string(key.text)), "number": FieldValue(.string(number)),
             "short_description": FieldValue(.string(title)), "active": FieldValue(true),

@@ -10,8 +10,8 @@ extension Operations {
                 summary: "The arguments of a dead or held delivery, as a text to edit. Its `ETag` is for `If-Match`.",
                 role: .operator, content: .json(.named("Form"))
             ) { call async throws(Problem) in
-                let form = try await call.ask(.form(try await delivery(call)["id"].text)).end
-                return .json(form).tagged(as: RuleWorkshop.tag(of: Array(form["text"].text.utf8)))
+                let form = try await call.ask(.form(try await delivery(call)["id"].textOrEmpty)).end
+                return .json(form).tagged(as: RuleWorkshop.tag(of: Array(form["text"].textOrEmpty.utf8)))
             },
             Operation(
                 id: "edit", method: .put, path: "/deliveries/{delivery}/form",
@@ -21,8 +21,8 @@ extension Operations {
                     .object([("difference", .text()), ("problems", .list(.text()))], optional: ["difference", "problems"])),
                 ifMatch: .allowed, problems: [412]
             ) { call async throws(Problem) in
-                let id = try await delivery(call)["id"].text
-                let edit = FormEdit(delivery: id, before: call.body["before"].text, after: call.body["after"].text)
+                let id = try await delivery(call)["id"].textOrEmpty
+                let edit = FormEdit(delivery: id, before: call.body["before"].textOrEmpty, after: call.body["after"].textOrEmpty)
                 return .json(try await call.change(edit))
             },
             Operation(
@@ -112,7 +112,7 @@ extension Operations {
                 ? "Retries a delivery that is dead, held or kept back." : "Drops a delivery permanently.",
             role: .operator, content: .json(.named("ChangedCount"))
         ) { call async throws(Problem) in
-            .json(try await call.ask(.apply(command, deliveries: [try await delivery(call)["id"].text])).end)
+            .json(try await call.ask(.apply(command, deliveries: [try await delivery(call)["id"].textOrEmpty])).end)
         }
     }
 
@@ -151,7 +151,7 @@ extension Call {
     ///
     /// - Throws: 412 if the delivery has changed since the person read it.
     func change(_ edit: FormEdit) async throws(Problem) -> JSON {
-        let present = try await ask(.form(edit.delivery)).end["text"].text
+        let present = try await ask(.form(edit.delivery)).end["text"].textOrEmpty
         let isMatching = request.header("if-match") == nil || request.matchTag == RuleWorkshop.tag(of: Array(present.utf8))
         guard present == edit.before, isMatching else {
             throw Problem(
@@ -166,7 +166,7 @@ extension Call {
     }
 
     /// The reason of a pause.
-    fileprivate var reason: String { body["reason"].text }
+    fileprivate var reason: String { body["reason"].textOrEmpty }
 }
 
 /// Reads a silence from a request.
@@ -200,7 +200,7 @@ struct SilenceForm {
         if let when { try call.checkSilence(when) }
         silence = Silence(
             when: when, rules: body["rules"].texts, receivers: body["receivers"].texts, starts: starts, ends: ends,
-            reason: body["reason"].text, by: call.visitor.name, writes: body["writes"] == true)
+            reason: body["reason"].textOrEmpty, by: call.visitor.name, writes: body["writes"] == true)
     }
 }
 

@@ -80,7 +80,7 @@ struct BackTestForm {
 extension RuleFile {
     /// A file that a person has edited: one with rules in force, or a new one.
     init(edited json: JSON, _ call: Call) throws(Problem) {
-        let (path, text) = (json["file"].text, json["text"].text)
+        let (path, text) = (json["file"].textOrEmpty, json["text"].textOrEmpty)
         guard text.utf8.count <= RuleWorkshop.largest else {
             throw Problem(413, "The text has more than \(RuleWorkshop.largest >> 10) KB.")
         }

@@ -151,7 +151,7 @@ extension Operations {
         let query = AuditQuery(after: max(0, last - limit), limit: Int(min(last, limit)))
         // After pruning the query finds later rows, too, and the anchor, which has no entry.
         let rows = try await call.ask(.audit(query)).rows
-            .filter { $0["number"]?.asInt ?? 0 <= last && !$0["entry"].text.isEmpty }
+            .filter { $0["number"]?.asInt ?? 0 <= last && !$0["entry"].textOrEmpty.isEmpty }
         let first = rows.first?["number"]?.asInt ?? 1
         return (rows, Int64(rows.count) == limit && first > 1 ? first : nil)
     }
@@ -187,7 +187,7 @@ extension Operations {
         let undecided = status["undecided"].elements
         let query = DeliveryQuery(states: [.available, .waiting, .running, .quiet], limit: maxRows)
         let open = try await call.ask(.deliveries(query)).rows
-        let waiting = open.reduce(into: [:]) { $0[$1["receiver"].text, default: 0] += 1 as Int64 }
+        let waiting = open.reduce(into: [:]) { $0[$1["receiver"].textOrEmpty, default: 0] += 1 as Int64 }
         return call.view.connections.map { name, kind in
             let mine = undecided.filter { $0["receiver"]?.asString == name }
             return [

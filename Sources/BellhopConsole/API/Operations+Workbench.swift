@@ -25,7 +25,7 @@ extension Operations {
             guard let tag = call.request.matchTag else {
                 throw Problem(428, "Send `If-Match` with the `ETag` of the file as you read it.")
             }
-            let text = call.body["text"].text
+            let text = call.body["text"].textOrEmpty
             try await bench.save(text, over: tag)
             return ConsoleAnswer.json(["changed": .bool(text != bench.text)]).tagged(as: RuleWorkshop.tag(of: Array(text.utf8)))
         },
@@ -76,7 +76,7 @@ extension Operations {
             body: newFile, content: .json(.object([("file", .text())])), success: 201
         ) { call async throws(Problem) in
             let bench = try newBench(call)
-            try await bench.save(call.body["text"].text)
+            try await bench.save(call.body["text"].textOrEmpty)
             return .json(["file": .string(bench.path)], status: 201)
         },
         Operation(
@@ -101,11 +101,11 @@ extension Operations {
     private static let tested = Operation.Content.json(.object([("tests", .list(.named("TestResult")))]))
 
     private static func newBench(_ call: Call) throws(Problem) -> Workbench {
-        try Workbench(call, newFile: call.body["file"].text)
+        try Workbench(call, newFile: call.body["file"].textOrEmpty)
     }
 
     private static func check(_ bench: Workbench, _ call: Call) async throws(Problem) -> ConsoleAnswer {
-        let text = call.body["text"].text
+        let text = call.body["text"].textOrEmpty
         let found = try await bench.check(text)
         return .json([
             "fits": .bool(!found.hasErrors), "problems": .array(found.all.map(\.json)),
@@ -114,7 +114,7 @@ extension Operations {
     }
 
     private static func test(_ bench: Workbench, _ call: Call) async throws(Problem) -> ConsoleAnswer {
-        let results = try await bench.test(call.body["text"].text)
+        let results = try await bench.test(call.body["text"].textOrEmpty)
         return .json([
             "tests": .array(
                 results.map { result in

@@ -28,7 +28,7 @@ struct SilencePreview: Sendable {
         let covered = rows.reversed().filter { row in
             let action = Catalogue.actions.first { $0.kind == row["action"]?.asString }
             let content: Silence.Content = action?.isMessage == true ? .message : action?.effect != nil ? .write : .other
-            return backdated.covers(content, of: row["rule"].text, to: row["receiver"].text, at: now)
+            return backdated.covers(content, of: row["rule"].textOrEmpty, to: row["receiver"].textOrEmpty, at: now)
         }
         guard let when = silence.when else {
             deliveries = covered
@@ -42,7 +42,7 @@ struct SilencePreview: Sendable {
                 isCut = true
                 break
             }
-            guard let id = Occasion.ID(row["occasion"].text).event?.text else {
+            guard let id = Occasion.ID(row["occasion"].textOrEmpty).event?.text else {
                 unknown += 1
                 continue
             }

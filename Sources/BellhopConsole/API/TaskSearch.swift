@@ -66,7 +66,9 @@ struct TaskSearch: Sendable {
     /// - Parameter name: the only source; nil for all.
     static func sources(_ status: JSON, named name: String?, after: String) -> [(name: String, scope: Scope.ID)] {
         let rows = status["sources"].elements.filter { ($0["tasks"]?.asInt ?? 0) > 0 }
-        let scopes = Dictionary(rows.map { ($0["source"].text, Scope.ID(text: $0["scope"].text)) }) { first, _ in first }
+        let scopes = Dictionary(rows.map { ($0["source"].textOrEmpty, Scope.ID(text: $0["scope"].textOrEmpty)) }) { first, _ in
+            first
+        }
         let found = scopes.filter { source, _ in
             (name == nil || source == name) && ("\(source)/" > after || key(in: after, of: source) != nil)
         }

@@ -96,7 +96,7 @@ extension Pages {
 
     private static func decide(_ command: DeliveryCommand) -> Page {
         Page("/deliveries/{delivery}/\(command.rawValue)", .post, role: .operator) { context, name throws(Problem) in
-            let id = try await Operations.delivery(context.call(path: ["delivery": name]))["id"].text
+            let id = try await Operations.delivery(context.call(path: ["delivery": name]))["id"].textOrEmpty
             _ = try await context.call().ask(.apply(command, deliveries: [id]))
             return .seeOther("/deliveries/" + id)
         }

@@ -96,7 +96,7 @@ struct PageContext: Sendable {
 
     /// The state of a delivery; of one that joined others, the state of these.
     func state(of delivery: JSON) -> HTML {
-        state(delivery["state"].text, delivery["joined"].flatMap(JoinedDelivery.init(json:)))
+        state(delivery["state"].textOrEmpty, delivery["joined"].flatMap(JoinedDelivery.init(json:)))
     }
 
     func state(_ name: String, _ joined: JoinedDelivery?) -> HTML {
@@ -107,7 +107,7 @@ struct PageContext: Sendable {
 
     /// Why a receiver gets no deliveries now, or a write to a task waits, and until when; nil if neither.
     func stop(_ stop: JSON) -> HTML? {
-        let cause = stop["cause"].text
+        let cause = stop["cause"].textOrEmpty
         let name: String
         switch ReceiverStop.Cause(rawValue: cause) {
         case .rest: name = t("rests")
@@ -119,7 +119,7 @@ struct PageContext: Sendable {
         }
         let until: HTML = stop["until"]?.asString == nil ? "" : " \(t("until")) \(time(stop["until"]))"
         return
-            "<strong class=\"\(cause == ReceiverStop.Cause.rest.rawValue ? "plain" : "bad" as HTML)\">\(name)</strong>\(until) \(t.sentence(stop["reason"].text))"
+            "<strong class=\"\(cause == ReceiverStop.Cause.rest.rawValue ? "plain" : "bad" as HTML)\">\(name)</strong>\(until) \(t.sentence(stop["reason"].textOrEmpty))"
     }
 
     static func tone(_ state: String) -> HTML {
@@ -142,7 +142,7 @@ struct PageContext: Sendable {
 
     /// A link to the page of a delivery's task; empty without a task.
     func taskLink(of delivery: JSON) -> HTML {
-        taskLink(delivery["task"]?["number"].text ?? "", or: delivery["task"]?["id"].text ?? "")
+        taskLink(delivery["task"]?["number"].textOrEmpty ?? "", or: delivery["task"]?["id"].textOrEmpty ?? "")
     }
 
     func ruleLink(_ name: String) -> HTML { link("rules", name, text: name) }

@@ -70,8 +70,8 @@ struct BackTestPage {
         let t = context.t
         let rules = report["rules"].elements.map { rule -> [HTML] in
             [
-                context.ruleLink(rule["rule"].text), "\(rule["runs"].shown)",
-                "\(Self.counts(rule["deliveries"], t))", "\(Self.counts(rule["verdicts"], t))", "\(rule["error"].text)",
+                context.ruleLink(rule["rule"].textOrEmpty), "\(rule["runs"].shown)",
+                "\(Self.counts(rule["deliveries"], t))", "\(Self.counts(rule["verdicts"], t))", "\(rule["error"].textOrEmpty)",
             ]
         }
         let unknown = report["unknown"].texts.map { sentence -> HTML in "<li>\(t.sentence(sentence))</li>" }
@@ -112,9 +112,9 @@ struct BackTestPage {
         let more: HTML = left > 0 ? "<p>+ \(left)\(isMore ? "+" : "" as HTML)</p>" : ""
         let rows = all.prefix(most).map { delivery -> [HTML] in
             [
-                context.time(delivery["time"]), "\(delivery["rule"].text)",
-                "\(delivery["action"].text) → \(delivery["receiver"].text)",
-                context.taskLink(delivery["task"].text), context.state(delivery["state"].text),
+                context.time(delivery["time"]), "\(delivery["rule"].textOrEmpty)",
+                "\(delivery["action"].textOrEmpty) → \(delivery["receiver"].textOrEmpty)",
+                context.taskLink(delivery["task"].textOrEmpty), context.state(delivery["state"].textOrEmpty),
             ]
         }
         return context.table(caption, [t("Time"), t("Rule"), t("Action"), t("Task"), t("State")], rows) + more

@@ -44,7 +44,7 @@ extension Pages {
 
     /// Whether the visitor can retry or drop a delivery.
     private static func canDecide(_ context: PageContext, _ row: JSON) -> Bool {
-        context.may(.operator) && ["dead", "held", "quiet", "available"].contains(row["state"].text)
+        context.may(.operator) && ["dead", "held", "quiet", "available"].contains(row["state"].textOrEmpty)
     }
 
     private static func table(_ context: PageContext, _ rows: [JSON]) -> HTML {
@@ -53,13 +53,13 @@ extension Pages {
             t("Deliveries"),
             [t("Choose"), t("Created"), t("State"), t("Action"), t("Receiver"), t("Rule"), t("Task"), t("Detail")],
             rows.map { row in
-                let id = row["id"].text
+                let id = row["id"].textOrEmpty
                 return [
                     canDecide(context, row)
                         ? "<input type=\"checkbox\" name=\"delivery\" value=\"\(id)\" aria-label=\"\(t("Choose")) \(String(id.prefix(12)))\">"
                         : "", context.time(row["created"]), context.state(of: row),
-                    context.link("deliveries", id, text: row["action"].text), "\(row["receiver"].text)",
-                    context.ruleLink(row["rule"].text), context.taskLink(of: row),
+                    context.link("deliveries", id, text: row["action"].textOrEmpty), "\(row["receiver"].textOrEmpty)",
+                    context.ruleLink(row["rule"].textOrEmpty), context.taskLink(of: row),
                     "\(detail(of: row))",
                 ]
             })
@@ -67,24 +67,26 @@ extension Pages {
 
     /// Why it failed; otherwise the beginning of what is sent.
     static func detail(of row: JSON) -> String {
-        if row["state"].text != DeliveryState.done.rawValue, let error = row["error"]?["message"]?.asString { return error }
-        let texts = [row["message"]?["title"], row["message"]?["text"], row["arguments"]?["text"]].map { $0.text }
+        if row["state"].textOrEmpty != DeliveryState.done.rawValue, let error = row["error"]?["message"]?.asString {
+            return error
+        }
+        let texts = [row["message"]?["title"], row["message"]?["text"], row["arguments"]?["text"]].map { $0.textOrEmpty }
         return Redaction.excerpt(texts.first { !$0.isEmpty } ?? "", length: 100)
     }
 
     static func delivery(_ context: PageContext, _ id: String) async throws(Problem) -> ConsoleAnswer {
         let t = context.t
         let row = try await Operations.delivery(context.call(path: ["delivery": id]))
-        let (whole, state) = (row["id"].text, DeliveryState(rawValue: row["state"].text))
+        let (whole, state) = (row["id"].textOrEmpty, DeliveryState(rawValue: row["state"].textOrEmpty))
         let task = row["task"]
         let facts = context.facts([
-            (t("State"), context.state(of: row)), (t("Action"), "\(row["action"].text)"),
-            (t("Receiver"), "\(row["receiver"].text)"), (t("Rule"), context.ruleLink(row["rule"].text)),
+            (t("State"), context.state(of: row)), (t("Action"), "\(row["action"].textOrEmpty)"),
+            (t("Receiver"), "\(row["receiver"].textOrEmpty)"), (t("Rule"), context.ruleLink(row["rule"].textOrEmpty)),
             (
                 t("Task"),
                 task.map { task -> HTML in
-                    let name = task["number"].text.isEmpty ? task["id"].text : task["number"].text
-                    return context.link("tasks", name, text: name) + " \(task["title"].text)"
+                    let name = task["number"].textOrEmpty.isEmpty ? task["id"].textOrEmpty : task["number"].textOrEmpty
+                    return context.link("tasks", name, text: name) + " \(task["title"].textOrEmpty)"
                 }
             ),
             (t("Created"), context.time(row["created"])), (t("Attempts"), "\(row["attempts"].shown)"),
@@ -122,7 +124,7 @@ extension Pages {
 
     /// When it is attempted next, or why it waits; nil if it is not to be attempted.
     private static func nextAttempt(_ context: PageContext, _ row: JSON) -> HTML? {
-        guard ["available", "quiet"].contains(row["state"].text) else { return nil }
+        guard ["available", "quiet"].contains(row["state"].textOrEmpty) else { return nil }
         return row["stopped"].flatMap { context.stop($0) } ?? context.time(row["next"])
     }
 
@@ -136,7 +138,8 @@ extension Pages {
     private static func message(_ message: JSON?) -> HTML {
         guard let message, message.asObject != nil else { return "" }
         // The first line of the plain text is the title.
-        let lines = message["text"].text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let lines = message["text"].textOrEmpty.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false).map(
+            String.init)
         let text = lines.count > 1 ? String(lines[1].drop { $0 == "\n" }) : ""
         let rest: HTML = text.isEmpty ? "" : "<p>\(text)</p>"
         return "<blockquote class=\"message\"><p><strong>\(lines.first ?? "")</strong></p>\(rest)</blockquote>"
@@ -146,7 +149,7 @@ extension Pages {
     private static func attempts(
         _ context: PageContext, _ row: JSON
     ) async throws(Problem) -> [ExplainedDelivery.Attempt] {
-        let occasion = Occasion.ID(row["occasion"].text)
+        let occasion = Occasion.ID(row["occasion"].textOrEmpty)
         var event = occasion.event?.text
         if event == nil, let place = occasion.begun ?? occasion.lastBefore {
             let query = EventQuery(after: place - 1, through: place, limit: 1)
@@ -155,7 +158,7 @@ extension Pages {
         guard let event else { return [] }
         let answer = try await context.call().ask(.history(HistoryQuery(event: event, limit: 1)))
         let deliveries = ExplanationFacts(rows: answer.rows, end: answer.end).deliveries
-        return deliveries.first { $0.id == row["id"].text }?.attempts ?? []
+        return deliveries.first { $0.id == row["id"].textOrEmpty }?.attempts ?? []
     }
 
     /// - Parameter entered: the text that a person has edited, and their text; nil to edit the present one.
@@ -164,9 +167,9 @@ extension Pages {
         status: Int = 200
     ) async throws(Problem) -> ConsoleAnswer {
         let t = context.t
-        let whole = try await Operations.delivery(context.call(path: ["delivery": id]))["id"].text
+        let whole = try await Operations.delivery(context.call(path: ["delivery": id]))["id"].textOrEmpty
         let form = try await context.call().ask(.form(whole)).end
-        let text = form["text"].text
+        let text = form["text"].textOrEmpty
         let complaints = problems.map { problem -> HTML in "<pre class=\"bad\" role=\"alert\">\(problem)</pre>" }
         return page(
             context, "\(t("Edit")) \(whole.prefix(12))", status: status,

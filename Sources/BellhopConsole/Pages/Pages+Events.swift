@@ -54,8 +54,8 @@ extension Pages {
             rows.map { row in
                 let event = Event(cloudEvent: row)
                 return [
-                    context.time(row["time"]), context.link("events", row["id"].text, text: row["type"].text),
-                    "\(row["source"].text)", context.taskLink(event?.task?.number ?? "", or: event?.task?.key.text ?? ""),
+                    context.time(row["time"]), context.link("events", row["id"].textOrEmpty, text: row["type"].textOrEmpty),
+                    "\(row["source"].textOrEmpty)", context.taskLink(event?.task?.number ?? "", or: event?.task?.key.text ?? ""),
                     "\(event.map(beginning(of:)) ?? "")",
                 ]
             })
@@ -63,7 +63,7 @@ extension Pages {
 
     /// An event in a few words.
     static func summary(_ event: Event) -> String {
-        if let comment = event.data[.comment] { return "\(comment["author"].text): \(comment["text"].text)" }
+        if let comment = event.data[.comment] { return "\(comment["author"].textOrEmpty): \(comment["text"].textOrEmpty)" }
         if let words = event.changesInWords { return words }
         let error = event.type == .sourceRecovered ? nil : event.data[.error]
         if let message = error?[.message]?.asString ?? error?.asString { return message }
@@ -141,9 +141,9 @@ extension Pages {
         }
         let rows = found.map { row -> [HTML] in
             let task = row["task"] ?? .null
-            let name = task["number"].text.isEmpty ? task["id"].text : task["number"].text
+            let name = task["number"].textOrEmpty.isEmpty ? task["id"].textOrEmpty : task["number"].textOrEmpty
             return [
-                context.link("tasks", name, text: name), "\(task["title"].text)", "\(task["source"].text)",
+                context.link("tasks", name, text: name), "\(task["title"].textOrEmpty)", "\(task["source"].textOrEmpty)",
                 "\(task["state"].shown)",
             ]
         }
@@ -165,9 +165,9 @@ extension Pages {
         let shown = try await context.call().ask(.tasks(name)).rows
         let head = shown.map { row -> HTML in
             let task = row["task"] ?? .null
-            let address = task["url"].text
+            let address = task["url"].textOrEmpty
             return context.facts([
-                (t("Title"), "\(task["title"].text)"), (t("Source"), "\(task["source"].text)"),
+                (t("Title"), "\(task["title"].textOrEmpty)"), (t("Source"), "\(task["source"].textOrEmpty)"),
                 (t("Details"), address.isEmpty ? nil : "<a rel=\"noreferrer\" href=\"\(link: address)\">\(address)</a>"),
             ])
         }

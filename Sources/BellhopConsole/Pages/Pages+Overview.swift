@@ -47,15 +47,15 @@ extension Pages {
     private static func sources(_ context: PageContext, _ status: JSON) -> HTML {
         let t = context.t
         let rows = status["sources"].elements.map { source -> [HTML] in
-            let name = source["source"].text
+            let name = source["source"].textOrEmpty
             return [
-                "<a href=\"/events?source=\(PercentEncoding.encode(name))\">\(name)</a>", "\(source["kind"].text)",
-                context.state(source["state"].text), "\(source["tasks"].shown)", context.time(source["last_poll"]),
-                "\(source["error"].text)",
+                "<a href=\"/events?source=\(PercentEncoding.encode(name))\">\(name)</a>", "\(source["kind"].textOrEmpty)",
+                context.state(source["state"].textOrEmpty), "\(source["tasks"].shown)", context.time(source["last_poll"]),
+                "\(source["error"].textOrEmpty)",
             ]
         }
         let notices = status["sources"].elements.flatMap { source in
-            source["notices"].texts.map { notice -> HTML in "<li>\(source["source"].text): \(notice)</li>" }
+            source["notices"].texts.map { notice -> HTML in "<li>\(source["source"].textOrEmpty): \(notice)</li>" }
         }
         let list: HTML = notices.isEmpty ? "" : "<ul>\(notices)</ul>"
         return context.table(t("Sources"), [t("Source"), t("Kind"), t("State"), t("Tasks"), t("Last poll"), t("Error")], rows)
@@ -66,9 +66,11 @@ extension Pages {
         let t = context.t
         let status = try await context.call().ask(.status).end
         let rows = status["upcoming"].elements.map { timer -> [HTML] in
-            let number = timer["number"].text
-            let about: HTML = number.isEmpty ? "\(timer["subject"].text)" : context.link("tasks", number, text: number)
-            return [context.time(timer["due"]), context.ruleLink(timer["rule"].text), "\(t(timer["kind"].text))", about]
+            let number = timer["number"].textOrEmpty
+            let about: HTML = number.isEmpty ? "\(timer["subject"].textOrEmpty)" : context.link("tasks", number, text: number)
+            return [
+                context.time(timer["due"]), context.ruleLink(timer["rule"].textOrEmpty), "\(t(timer["kind"].textOrEmpty))", about,
+            ]
         }
         let more = Int(status["later_waits"]?.asInt ?? 0)
         let rest: HTML = more > 0 ? "<p>+ \(more)</p>" : ""
@@ -82,7 +84,7 @@ extension Pages {
         let before = context.request.value("before").flatMap { Int64($0) }
         let (rows, next) = try await Operations.auditRows(context.call(), limit: 100, before: before)
         let shown = rows.reversed().map { row -> [HTML] in
-            let entry = try? JSON.parse(row["entry"].text)
+            let entry = try? JSON.parse(row["entry"].textOrEmpty)
             let rest = (entry?.asObject ?? [:]).filter { !["by", "act", "kind", "time"].contains($0.key) }
             let words = rest.map { name, value in
                 let text = value.asString ?? value.text
@@ -90,7 +92,7 @@ extension Pages {
             }.joined(separator: "; ")
             return [
                 "\(row["number"].shown)", row["at"]?.asInt.map { context.time(Timestamp(microseconds: $0)) } ?? "",
-                "\(t(entry?["act"]?.asString ?? entry?["kind"].text ?? ""))", "\(entry?["by"]?["user"].text ?? "")",
+                "\(t(entry?["act"]?.asString ?? entry?["kind"].textOrEmpty ?? ""))", "\(entry?["by"]?["user"].textOrEmpty ?? "")",
                 "<span class=\"long\">\(words)</span>",
             ]
         }

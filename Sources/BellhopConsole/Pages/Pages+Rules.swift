@@ -57,7 +57,8 @@ extension Pages {
         let rows = deliveries.reversed().map { row -> [HTML] in
             [
                 context.time(row["created"]), context.state(of: row),
-                context.link("deliveries", row["id"].text, text: row["action"].text), "\(row["receiver"].text)",
+                context.link("deliveries", row["id"].textOrEmpty, text: row["action"].textOrEmpty),
+                "\(row["receiver"].textOrEmpty)",
                 context.taskLink(of: row), "\(detail(of: row))",
             ]
         }
@@ -123,7 +124,7 @@ extension Pages {
         let status = try await context.call().ask(.status).end
         let isPaused = status["paused"].elements.contains { $0["cause"] == "writes" }
         let rows = try await Operations.receivers(context.call()).map { receiver -> [HTML] in
-            let name = receiver["receiver"].text
+            let name = receiver["receiver"].textOrEmpty
             let stop = receiver["stopped"]
             let isStopped = stop?.asObject != nil
             let address = "/receivers/" + PercentEncoding.encode(name)
@@ -133,7 +134,7 @@ extension Pages {
                 : isStopped ? context.button(address + "/resume", t("Resume")) : context.button(address + "/pause", t("Pause"))
             let undecided = Int(receiver["undecided"]?.asInt ?? 0)
             return [
-                "<a href=\"/deliveries?receiver=\(PercentEncoding.encode(name))\">\(name)</a>", "\(receiver["kind"].text)",
+                "<a href=\"/deliveries?receiver=\(PercentEncoding.encode(name))\">\(name)</a>", "\(receiver["kind"].textOrEmpty)",
                 stop.flatMap { context.stop($0) } ?? "\(t("Works"))", "\(receiver["rate"]?.asString ?? t("no limit"))",
                 "\(receiver["waiting"].shown)\(receiver["more_wait"] == true ? "+" : "" as HTML)", "\(undecided)", act,
             ]
@@ -161,15 +162,15 @@ extension Pages {
         let rows = found.map { silence -> [HTML] in
             let isOpen = silence["ended"]?.asString == nil
             let act: HTML =
-                isOpen && context.may(.operator) ? context.button("/silences/\(silence["id"].text)/end", t("End")) : ""
+                isOpen && context.may(.operator) ? context.button("/silences/\(silence["id"].textOrEmpty)/end", t("End")) : ""
             let rules = silence["rules"].texts.joined(separator: ", ")
             let receivers = silence["receivers"].texts.joined(separator: ", ")
             let end: HTML = SilenceRecord(json: silence).map { context.time($0.lasted.ends) } ?? ""
             return [
-                "\(silence["id"].text)" + (silence["active"] == true ? " <strong>\(t("active"))</strong>" : ""),
+                "\(silence["id"].textOrEmpty)" + (silence["active"] == true ? " <strong>\(t("active"))</strong>" : ""),
                 context.time(silence["starts"]), end,
-                "<code>\(silence["when"].text)</code> \(rules) \(receivers)",
-                "\(silence["reason"].text)", "\(silence["by"].text)", "\(silence["kept"].shown)", act,
+                "<code>\(silence["when"].textOrEmpty)</code> \(rules) \(receivers)",
+                "\(silence["reason"].textOrEmpty)", "\(silence["by"].textOrEmpty)", "\(silence["kept"].shown)", act,
             ]
         }
         let complaint = problem.map { problem -> HTML in "<p class=\"bad\" role=\"alert\">\(t.sentence(problem.detail))</p>" }
@@ -215,8 +216,8 @@ extension Pages {
         }
         let rows = preview.deliveries.prefix(20).map { row -> [HTML] in
             [
-                context.time(row["created"]), context.link("deliveries", row["id"].text, text: row["action"].text),
-                "\(row["receiver"].text)", context.ruleLink(row["rule"].text),
+                context.time(row["created"]), context.link("deliveries", row["id"].textOrEmpty, text: row["action"].textOrEmpty),
+                "\(row["receiver"].textOrEmpty)", context.ruleLink(row["rule"].textOrEmpty),
                 context.taskLink(of: row),
             ]
         }

@@ -1,5 +1,6 @@
 public import BellhopAgent
 import BellhopCore
+import BellhopInbound
 public import Logging
 public import ServiceLifecycle
 

@@ -95,9 +95,8 @@ extension JSON {
 }
 
 extension JSON? {
-    /// The text itself; empty unless this is one. Of the value, ``JSON/text`` is JSON: `json["name"].text` is `a` if `json["name"]?.text`
-    /// is `"a"`.
-    public var text: String { self?.asString ?? "" }
+    /// The text; empty unless this is one.
+    public var textOrEmpty: String { self?.asString ?? "" }
 
     /// The elements; none unless this is an array.
     public var elements: [JSON] { self?.asArray ?? [] }

@@ -79,9 +79,9 @@ struct AuditExport: AsyncParsableCommand {
         let start = try since.map { SystemClock().now - (try DurationText.parse($0)) }
         _ = try await config.storeLink().answer(.audit(AuditQuery(since: start))) { row in
             // Print the entry's exact text, because the hash covers it.
-            let entry = row["entry"].text
+            let entry = row["entry"].textOrEmpty
             if entry.isEmpty { return }
-            Console.data(#"{"number":\#(row["number"]?.asInt ?? 0),"entry":\#(entry),"hash":"\#(row["hash"].text)"}"#)
+            Console.data(#"{"number":\#(row["number"]?.asInt ?? 0),"entry":\#(entry),"hash":"\#(row["hash"].textOrEmpty)"}"#)
         }
     }
 }

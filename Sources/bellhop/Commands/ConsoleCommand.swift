@@ -65,7 +65,9 @@ struct TokenList: DataCommand {
         if output.json { return Console.json(["tokens": .array(tokens)]) }
         if tokens.isEmpty { return Console.note("There are no tokens: `bellhop console token add NAME` makes one.") }
         var table = Table([.init("NAME"), .init("ROLE"), .init("CREATED", rank: 1)])
-        for token in tokens { table.add([token["name"].text, token["role"].text, token["created"].words(in: link.zone)]) }
+        for token in tokens {
+            table.add([token["name"].textOrEmpty, token["role"].textOrEmpty, token["created"].words(in: link.zone)])
+        }
         table.print()
     }
 }

@@ -74,7 +74,7 @@ struct Doctor: DataCommand {
             examination.sections[place].findings.append(
                 Finding(
                     "pause", stop["cause"] == "person" ? .note : .missing,
-                    "it is paused, and \(counted(waiting, "delivery waits", "deliveries wait"))\(stop["reason"].text.afterColon)",
+                    "it is paused, and \(counted(waiting, "delivery waits", "deliveries wait"))\(stop["reason"].textOrEmpty.afterColon)",
                     remedy: "`bellhop resume \(name)` sends what waits"))
         }
     }
@@ -100,13 +100,13 @@ struct Doctor: DataCommand {
             let name = pause["rule"]?.asString
             return Finding(
                 "pauses", pause["by_person"] == false ? .missing : .note,
-                "\(name.map { "rule \($0) is" } ?? "writes to tasks are") paused\(pause["reason"].text.afterColon)",
+                "\(name.map { "rule \($0) is" } ?? "writes to tasks are") paused\(pause["reason"].textOrEmpty.afterColon)",
                 remedy: "`bellhop resume \(name ?? "--writes")` ends it")
         }
         let silences = status["silences"].elements.map { silence in
-            let id = silence["id"].text
+            let id = silence["id"].textOrEmpty
             return Finding(
-                "silences", .note, "silence \(id) keeps messages back until \(silence["ends"].text)",
+                "silences", .note, "silence \(id) keeps messages back until \(silence["ends"].textOrEmpty)",
                 remedy: "`bellhop silence end \(id)` ends it")
         }
         return paused + silences

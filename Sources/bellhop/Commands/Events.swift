@@ -145,12 +145,12 @@ struct Events: DataCommand {
 
     static func show(_ event: JSON, asJSON isJSON: Bool, in zone: TimeZoneTable) {
         if isJSON { return Console.json(event) }
-        let type = event["type"].text
-        let id = event["id"].text.prefix(12)
+        let type = event["type"].textOrEmpty
+        let id = event["id"].textOrEmpty.prefix(12)
         let head =
             "\(Paint.dim(String(event["time"].words(in: zone).dropFirst(5))))  \(Paint.dim(String(id)))  "
             + "\(Paint.cyan(type.padded(to: 14)))  "
-        let source = event["source"].text
+        let source = event["source"].textOrEmpty
         let cause = event["cause"]?.asString.map { " " + Paint.dim("caused by \($0.prefix(12))") } ?? ""
         Console.data(
             "\(head)\(source.singleLine): \(Event(cloudEvent: event).map { summary($0, in: zone) } ?? "")\(cause)".wrapped(
@@ -160,7 +160,7 @@ struct Events: DataCommand {
     /// An event in a few words.
     static func summary(_ event: Event, in zone: TimeZoneTable) -> String {
         let data = event.data
-        func text(_ key: EventKey) -> String { data[key].text }
+        func text(_ key: EventKey) -> String { data[key].textOrEmpty }
         /// A text in brackets, if there is one.
         func note(_ text: String) -> String { text.isEmpty ? "" : " (\(text))" }
         let since = data[.since].words(in: zone)
@@ -201,9 +201,9 @@ struct Events: DataCommand {
             let silence = data[.silence] ?? .null
             let kept = counted(silence[.kept]?.asInt ?? 0, "delivery", "deliveries")
             words =
-                "silence \(silence[.id].text) "
+                "silence \(silence[.id].textOrEmpty) "
                 + (event.type == .silenceEnded ? "kept back \(kept)" : "lasts until \(silence[.ends].words(in: zone))")
-                + ", and covers \(SilenceList.covered(silence))\(note(silence[.reason].text))"
+                + ", and covers \(SilenceList.covered(silence))\(note(silence[.reason].textOrEmpty))"
         default:
             guard let task = event.task else {
                 if let error = data[.error]?[.message]?.asString { return error.singleLine }
@@ -211,8 +211,8 @@ struct Events: DataCommand {
             }
             let number = task.number.isEmpty ? task.key.text : task.number
             if let comment = data[.comment] {
-                let author = comment[.author].text
-                words = "\(number) \(author.isEmpty ? "somebody" : author): \(comment[.text].text)"
+                let author = comment[.author].textOrEmpty
+                words = "\(number) \(author.isEmpty ? "somebody" : author): \(comment[.text].textOrEmpty)"
                 return words.singleLine.cut(to: 200)
             }
             words = "\(number) \(event.changesInWords ?? task.title + note(text(.reason)))"

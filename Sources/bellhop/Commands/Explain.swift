@@ -244,7 +244,7 @@ extension Explain {
     /// The types and sources of the agent's rules in force.
     private static func reaches(_ console: ConsoleClient) async throws(CommandError) -> [RuleReach] {
         try await console.rules().map { rule in
-            RuleReach(name: rule["rule"].text, types: rule["types"].texts, sources: rule["sources"].texts)
+            RuleReach(name: rule["rule"].textOrEmpty, types: rule["types"].texts, sources: rule["sources"].texts)
         }
     }
 }

@@ -28,7 +28,7 @@ struct Forget: DataCommand {
         let ended = answer["ended"].elements
         if ended.isEmpty { return Console.data("No rule waited for \(name.visible) or remembered it.") }
         Console.data("Forgot \(name.visible):")
-        for one in ended { Console.data("  rule \(one["rule"].text.visible): \(Self.words(one))") }
+        for one in ended { Console.data("  rule \(one["rule"].textOrEmpty.visible): \(Self.words(one))") }
     }
 
     private static func words(_ one: JSON) -> String {

@@ -91,7 +91,7 @@ struct Render: DataCommand {
         if deliveries.isEmpty { return Console.note("No step of the rule does anything for this.") }
         for (place, delivery) in deliveries.enumerated() {
             if place > 0 { Console.data("") }
-            func text(_ name: String) -> String { delivery[name].text.visible }
+            func text(_ name: String) -> String { delivery[name].textOrEmpty.visible }
             Console.data(Paint.bold("\(text("action")) to \(text("receiver"))") + Paint.dim(" (step \(text("step")))"))
             let content = delivery["message"]?["text"]?.asString ?? (delivery["arguments"] ?? .null).text(.pretty)
             Console.data(content.visibleLines)

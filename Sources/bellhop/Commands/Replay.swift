@@ -59,7 +59,7 @@ struct ReplayCommand: DataCommand {
     }
 
     private func show(_ event: JSON, in link: StoreLink) {
-        func text(_ json: JSON, _ name: String) -> String { json[name].text.singleLine.visible }
+        func text(_ json: JSON, _ name: String) -> String { json[name].textOrEmpty.singleLine.visible }
         let time = text(event, "time").withLocalTimes(in: link.zone)
         // With --dry-run this is the command's data; otherwise it precedes a question.
         let print: (String) -> Void = dryRun ? { Console.data($0) } : { Console.note($0) }

@@ -93,7 +93,7 @@ struct SilenceAdd: DataCommand {
             by: Person.current?.user ?? "", writes: writes)
         let answer = try await link.answer(.addSilence(silence))
         if output.json { return Console.json(answer) }
-        Console.data(answer["id"].text)
+        Console.data(answer["id"].textOrEmpty)
     }
 }
 
@@ -142,9 +142,9 @@ struct SilenceList: DataCommand {
         let end = SilenceRecord(json: silence)?.lasted.ends
         let isOver = silence["ended"] != nil || end.map { $0 <= now } ?? false
         return [
-            silence["id"].text, isOver ? "ended" : silence["active"] == true ? "active" : "ahead",
+            silence["id"].textOrEmpty, isOver ? "ended" : silence["active"] == true ? "active" : "ahead",
             silence["starts"].words(in: zone), end.map(zone.dateAndClock) ?? "-", "\(silence["kept"]?.asInt ?? 0)",
-            silence["by"].text.singleLine, covered(silence), silence["reason"].text.singleLine,
+            silence["by"].textOrEmpty.singleLine, covered(silence), silence["reason"].textOrEmpty.singleLine,
         ]
     }
 
@@ -177,7 +177,7 @@ struct SilenceEnd: DataCommand {
         if output.json { return Console.json(answer) }
         let kept = answer["kept"]?.asInt ?? 0
         Console.data(
-            "Silence \(answer["id"].text) has ended. It kept back \(kept == 0 ? "nothing" : counted(kept, "delivery", "deliveries"))."
+            "Silence \(answer["id"].textOrEmpty) has ended. It kept back \(kept == 0 ? "nothing" : counted(kept, "delivery", "deliveries"))."
         )
     }
 }

@@ -88,7 +88,7 @@ struct StoredSubjects: Sendable {
             guard let scope = json["scope"]?.asString, let task = json["task"], let snapshot = Snapshot(json: task) else {
                 return nil
             }
-            return (Scope.ID(text: scope), (snapshot, task["source"].text))
+            return (Scope.ID(text: scope), (snapshot, task["source"].textOrEmpty))
         }
     }
 }

@@ -14,7 +14,7 @@ struct DeliveryPage {
 
     private var state: DeliveryState? { DeliveryState(rawValue: text("state")) }
 
-    private func text(_ name: String) -> String { delivery[name].text }
+    private func text(_ name: String) -> String { delivery[name].textOrEmpty }
 
     /// The history as names and values, in order of time.
     private var story: [(String, String)] {
@@ -36,11 +36,13 @@ struct DeliveryPage {
             add("attempts", "\(count), \(count == 1 ? "" : "the latest ")at \(last)")
         }
         if let error = delivery["error"] {
-            add(state == .done || state == .joined ? "past error" : "error", "\(error["message"].text) [\(error["reason"].text)]")
+            add(
+                state == .done || state == .joined ? "past error" : "error",
+                "\(error["message"].textOrEmpty) [\(error["reason"].textOrEmpty)]")
         }
         add("silence", delivery["silence"]?.asString)
         add("kept back", delivery["quiet_until"]?.asString.map { "until \($0); `bellhop deliveries retry` sends it now" })
-        for edit in delivery["edits"].elements { add("edited", "\(edit["at"].text) by \(edit["by"].text)") }
+        for edit in delivery["edits"].elements { add("edited", "\(edit["at"].textOrEmpty) by \(edit["by"].textOrEmpty)") }
         add("receipt", delivery["receipt"]?.asString)
         add("finished", delivery["finished"]?.asString)
         if let stop = delivery["stopped"] {
@@ -54,12 +56,12 @@ struct DeliveryPage {
 
     /// When the next attempt comes after a pause of all writes or a stop of the receiver, and why.
     static func nextTry(after stop: JSON, to receiver: String) -> String {
-        let reason = stop["reason"].text.afterColon
+        let reason = stop["reason"].textOrEmpty.afterColon
         if let until = stop["until"]?.asString {
             let cause = stop["cause"] == "failures" ? "keeps failing (circuit breaker open)" : "rests"
             return "\(until), because \(receiver) \(cause)\(reason)"
         }
-        let since = stop["since"].text
+        let since = stop["since"].textOrEmpty
         return stop["cause"] == "writes"
             ? "after `bellhop resume --writes`; writes to tasks have been paused since \(since)\(reason)"
             : "after `bellhop resume \(receiver)`; it has been paused since \(since)\(reason)"
@@ -68,10 +70,10 @@ struct DeliveryPage {
     private var sent: [String] {
         let verb = state == .joined ? "By itself it would send" : state == .done ? "It sent" : "It sends"
         if let request = delivery["request"] {
-            return ["\(verb) \(request["method"].text) to \(request["to"].text):"]
+            return ["\(verb) \(request["method"].textOrEmpty) to \(request["to"].textOrEmpty):"]
                 + block((request["body"] ?? .null).text(.pretty))
         }
-        if let message = delivery["message"] { return ["\(verb) this message:"] + block(message["text"].text) }
+        if let message = delivery["message"] { return ["\(verb) this message:"] + block(message["text"].textOrEmpty) }
         return ["\(verb), as `\(text("action"))`:"] + block((delivery["arguments"] ?? .null).text(.pretty))
     }
 

@@ -8,7 +8,7 @@ extension StatusPage {
     func waits(limit: Int) -> [String] {
         let (shown, more) = cut(status["waits"].elements, limit: limit)
         let lines = shown.map { wait in
-            let (rule, count) = (wait["rule"].text, wait["count"]?.asInt ?? 0)
+            let (rule, count) = (wait["rule"].textOrEmpty, wait["count"]?.asInt ?? 0)
             // With too many waits, the status has no first time.
             let time = wait["next"]?.asString == nil ? nil : wait["next"].words(in: zone)
             let isOverdue = wait["overdue"] == true
@@ -41,7 +41,7 @@ extension StatusPage {
         }
         let lost = allRules.compactMap { rule -> String? in
             guard let dropped = rule["dropped_keys"]?.asInt, dropped > 0 else { return nil }
-            return "Rule \(rule["rule"].text) has dropped \(counted(dropped, "key")), because it had "
+            return "Rule \(rule["rule"].textOrEmpty) has dropped \(counted(dropped, "key")), because it had "
                 + "more than it may remember (`retention: {keys: …}` in bellhop.yaml)."
         }
         if limit == .max { return wrapped(lines + lost) }
@@ -55,7 +55,7 @@ extension StatusPage {
         var table = Table([.init("DUE"), .init("RULE"), .init("PART", rank: 2), .init("ABOUT", rank: 1)])
         for timer in next {
             table.add([
-                timer["due"].words(in: zone), timer["rule"].words(in: zone), timer["kind"].text,
+                timer["due"].words(in: zone), timer["rule"].words(in: zone), timer["kind"].textOrEmpty,
                 Self.subject(ofTimer: timer).singleLine,
             ])
         }
@@ -67,7 +67,7 @@ extension StatusPage {
 
     /// What a timer is about: a task's number, a key, or how many events a group has gathered.
     static func subject(ofTimer timer: JSON) -> String {
-        let (key, number) = (timer["key"].text, timer["number"].text)
+        let (key, number) = (timer["key"].textOrEmpty, timer["number"].textOrEmpty)
         if let gathered = timer["gathered"]?.asInt { return (key.isEmpty ? "" : "\(key), ") + "\(gathered) gathered" }
         return number.isEmpty ? timer["subject"]?.asString ?? key : number
     }
@@ -79,7 +79,7 @@ extension StatusPage {
         }
         if keyed.isEmpty { return "" }
         return ": "
-            + keyed.map { "\($0["count"]?.asInt ?? 0) for \($0["key"].text.singleLine)" }.joined(separator: ", ")
+            + keyed.map { "\($0["count"]?.asInt ?? 0) for \($0["key"].textOrEmpty.singleLine)" }.joined(separator: ", ")
     }
 
     /// A number in words. Counting stops at a limit, so a number above it means "more than the limit".

@@ -171,10 +171,10 @@ struct StatusPage {
     private var silences: [String] {
         let all = status["silences"].elements
         let shown = all.prefix(Self.maxPauses).map { silence in
-            let reason = silence["reason"].text.afterColon
+            let reason = silence["reason"].textOrEmpty.afterColon
             let kept = counted(silence["kept"]?.asInt ?? 0, "delivery", "deliveries")
-            return "Silence \(silence["id"].text) until \(silence["ends"].words(in: zone)), by "
-                + "\(silence["by"].text), covers \(SilenceList.covered(silence)), and has kept back "
+            return "Silence \(silence["id"].textOrEmpty) until \(silence["ends"].words(in: zone)), by "
+                + "\(silence["by"].textOrEmpty), covers \(SilenceList.covered(silence)), and has kept back "
                 + "\(kept)\(reason)."
         }
         let more = all.count - shown.count
@@ -188,7 +188,7 @@ struct StatusPage {
             let line =
                 rule.map { "Rule \($0) has been paused since \(since), and sees no events" }
                 ?? "Writes to tasks have been paused since \(since), and wait"
-            return Self.paused(line, pause["reason"].text, resume: rule ?? "--writes")
+            return Self.paused(line, pause["reason"].textOrEmpty, resume: rule ?? "--writes")
         }
         let more = pauses.count - shown.count
         return listed(shown, more, "more rule is", "more rules are", "paused: `bellhop status --json` lists them.")
@@ -233,7 +233,7 @@ struct StatusPage {
             let line =
                 "\(stop["receiver"].words(in: zone)) \(stopped(stop)), and "
                 + "\(counted(waiting, "delivery waits", "deliveries wait")) for it"
-            let reason = stop["reason"].text
+            let reason = stop["reason"].textOrEmpty
             if stop["cause"]?.asString == ReceiverStop.Cause.person.rawValue {
                 return Self.paused(line, reason, resume: stop["receiver"].words(in: zone))
             }
@@ -245,7 +245,7 @@ struct StatusPage {
 
     /// `rests until 08:30`, `has been paused since 08:30`.
     private func stopped(_ stop: JSON) -> String {
-        switch ReceiverStop.Cause(rawValue: stop["cause"].text) {
+        switch ReceiverStop.Cause(rawValue: stop["cause"].textOrEmpty) {
         case .rest, nil: "rests until \(stop["until"].words(in: zone))"
         case .failures: "keeps failing (circuit breaker open), no delivery is tried before \(stop["until"].words(in: zone))"
         case .refusal, .person: "has been paused since \(stop["since"].words(in: zone))"

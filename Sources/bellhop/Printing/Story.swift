@@ -150,7 +150,7 @@ final class Story: Sendable {
         let task = delivery.task.map { " on \($0.number.isEmpty ? $0.key.text : $0.number)" } ?? ""
         let what =
             switch delivery.arguments {
-            case .values(let values): values["text"].text
+            case .values(let values): values["text"].textOrEmpty
             case .message(let message): message.title.plainText
             }
         return "\(delivery.name ?? delivery.action)\(task) to \(delivery.id.receiver)"

@@ -67,7 +67,7 @@ struct TopDetails {
 
     private func line(_ event: JSON) -> String {
         let what = Event(cloudEvent: event).map { Events.summary($0, in: link.zone) } ?? ""
-        return "\(event["time"].words(in: link.zone))  \(event["type"].text)  \(what)".singleLine
+        return "\(event["time"].words(in: link.zone))  \(event["type"].textOrEmpty)  \(what)".singleLine
     }
 
     private func deliveries(_ query: DeliveryQuery) async throws(CommandError) -> [String] {

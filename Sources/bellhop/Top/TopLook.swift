@@ -55,14 +55,14 @@ struct TopLook {
         case .deliveries:
             deliveries.map { delivery in
                 let row = DeliveryList.row(delivery, in: zone)
-                return Row(id: delivery["id"].text, cells: row.cells, paints: row.paints)
+                return Row(id: delivery["id"].textOrEmpty, cells: row.cells, paints: row.paints)
             }
         case .waiting: waiting
         case .events:
             events.map { event in
                 let what = Event(cloudEvent: event).map { Events.summary($0, in: zone) } ?? "-"
-                let cells = [event["time"].words(in: zone), event["type"].text, event["source"].text, what]
-                return Row(id: event["id"].text, cells: cells)
+                let cells = [event["time"].words(in: zone), event["type"].textOrEmpty, event["source"].textOrEmpty, what]
+                return Row(id: event["id"].textOrEmpty, cells: cells)
             }
         }
     }
@@ -72,7 +72,7 @@ struct TopLook {
         var counts: [String: Int64] = [:]
         for (source, count) in seen { counts["source \(source)"] = count }
         counts["events"] = seen.values.reduce(0, +)
-        for rule in list("rules") { counts["rule \(rule["rule"].text)"] = rule["runs"]?.asInt ?? 0 }
+        for rule in list("rules") { counts["rule \(rule["rule"].textOrEmpty)"] = rule["runs"]?.asInt ?? 0 }
         return counts
     }
 
@@ -82,10 +82,10 @@ struct TopLook {
 
     private func sources(_ rates: TopRates) -> [Row] {
         list("sources").map { source in
-            let paint = SourceState(rawValue: source["state"].text)?.paint
-            let name = source["source"].text
+            let paint = SourceState(rawValue: source["state"].textOrEmpty)?.paint
+            let name = source["source"].textOrEmpty
             let cells = [
-                name, source["state"].text, rates.perMinute("source \(name)"), "\(source["tasks"]?.asInt ?? 0)",
+                name, source["state"].textOrEmpty, rates.perMinute("source \(name)"), "\(source["tasks"]?.asInt ?? 0)",
                 source["last_poll"].words(in: zone), source["last_change"].words(in: zone),
             ]
             return Row(id: name, cells: cells, paints: paint.map { [1: $0] } ?? [:])
@@ -95,7 +95,7 @@ struct TopLook {
     private func rules(_ rates: TopRates) -> [Row] {
         let paused = Set(list("paused").compactMap { $0["rule"]?.asString })
         return list("rules").map { rule in
-            let name = rule["rule"].text
+            let name = rule["rule"].textOrEmpty
             let isPaused = paused.contains(name)
             let hasFailed = rule["error"]?.asString != nil
             let state = isPaused ? "paused" : rule["off"] == true ? "off" : hasFailed ? "failing" : "fine"
@@ -111,24 +111,24 @@ struct TopLook {
     private var receivers: [Row] {
         var counts: [String: [DeliveryState: Int64]] = [:]
         for delivery in deliveries {
-            guard let state = DeliveryState(rawValue: delivery["state"].text) else { continue }
-            counts[delivery["receiver"].text, default: [:]][state, default: 0] += 1
+            guard let state = DeliveryState(rawValue: delivery["state"].textOrEmpty) else { continue }
+            counts[delivery["receiver"].textOrEmpty, default: [:]][state, default: 0] += 1
         }
         // The status has the complete numbers of these states.
         for name in counts.keys { for state in [DeliveryState.dead, .held, .quiet] { counts[name]?[state] = 0 } }
         func add(_ state: DeliveryState?, _ group: JSON) {
             guard let state else { return }
-            counts[group["receiver"].text, default: [:]][state, default: 0] += group["count"]?.asInt ?? 0
+            counts[group["receiver"].textOrEmpty, default: [:]][state, default: 0] += group["count"]?.asInt ?? 0
         }
-        for group in list("undecided") { add(DeliveryState(rawValue: group["state"].text), group) }
+        for group in list("undecided") { add(DeliveryState(rawValue: group["state"].textOrEmpty), group) }
         for group in list("quiet") { add(.quiet, group) }
-        let stops = Dictionary(list("stopped").map { ($0["receiver"].text, $0) }) { first, _ in first }
+        let stops = Dictionary(list("stopped").map { ($0["receiver"].textOrEmpty, $0) }) { first, _ in first }
         // Only the first deliveries were read.
         let isCut = deliveries.count >= Self.most
         return Set(connections).union(counts.keys).union(stops.keys).sorted().map { name in
             let stop = stops[name]
             let waiting = stop?["waiting"]?.asInt.map { "\($0)" } ?? "\(counts[name]?[.available] ?? 0)\(isCut ? "+" : "")"
-            let cause = stop.flatMap { ReceiverStop.Cause(rawValue: $0["cause"].text) }
+            let cause = stop.flatMap { ReceiverStop.Cause(rawValue: $0["cause"].textOrEmpty) }
             let (state, paint): (String, Paint?) =
                 switch cause {
                 case nil: ("fine", nil)
@@ -138,7 +138,7 @@ struct TopLook {
                 }
             let cells = [
                 name, state, waiting, "\(counts[name]?[.quiet] ?? 0)", "\(counts[name]?[.dead] ?? 0)",
-                "\(counts[name]?[.held] ?? 0)", stop.map { $0["reason"].text } ?? "-",
+                "\(counts[name]?[.held] ?? 0)", stop.map { $0["reason"].textOrEmpty } ?? "-",
             ]
             let isPaused = cause == .refusal || cause == .person
             return Row(id: name, cells: cells, paints: paint.map { [1: $0] } ?? [:], isPaused: isPaused)
@@ -147,9 +147,9 @@ struct TopLook {
 
     private var waiting: [Row] {
         list("upcoming").map { timer in
-            let (rule, kind) = (timer["rule"].text, timer["kind"].text)
+            let (rule, kind) = (timer["rule"].textOrEmpty, timer["kind"].textOrEmpty)
             let cells = [timer["due"].words(in: zone), rule, kind, StatusPage.subject(ofTimer: timer)]
-            return Row(id: [rule, kind, timer["key"].text].joined(separator: "\u{0}"), cells: cells)
+            return Row(id: [rule, kind, timer["key"].textOrEmpty].joined(separator: "\u{0}"), cells: cells)
         }
     }
 }

@@ -25,7 +25,7 @@ struct TopPage {
         var lines: [String] = []
         if let agent = status["agent"]?.asObject {
             lines.append(
-                "bellhop \(agent["version"].text): process \(agent["pid"]?.asInt ?? 0) since "
+                "bellhop \(agent["version"].textOrEmpty): process \(agent["pid"]?.asInt ?? 0) since "
                     + "\(agent["started"].words(in: look.zone)), \(agent["in_flight"]?.asInt ?? 0) in flight")
         } else {
             let reason = status["silent_agent"] == nil ? "no agent is running" : "the agent does not answer"

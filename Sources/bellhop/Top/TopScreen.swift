@@ -131,7 +131,7 @@ private struct EventFeed {
             var found: [JSON] = []
             let query = EventQuery(after: after, limit: after == nil ? TopLook.most : Self.page)
             let end = try await link.answer(.events(query)) { found.append($0) }
-            if after != nil { for event in found { seen[event["source"].text, default: 0] += 1 } }
+            if after != nil { for event in found { seen[event["source"].textOrEmpty, default: 0] += 1 } }
             newest = Array((found.reversed() + newest).prefix(TopLook.most))
             let isFirst = after == nil
             after = end["end"]?.asInt ?? found.last?["sequence"]?.asInt ?? after ?? 0

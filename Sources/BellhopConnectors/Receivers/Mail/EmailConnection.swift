@@ -156,7 +156,7 @@ struct EmailConnection: MessageReceiver, Connection {
     private func mail(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ id: MessageID, at place: MessagePlace) -> Mail
     {
         var thread: MessageID?
-        var subject = rendered["subject"].text
+        var subject = rendered["subject"].textOrEmpty
         if case .reply(let first) = place {
             thread = first["message_id"]?.asString.flatMap { MessageID($0) }
             subject = first["subject"]?.asString ?? subject
@@ -164,8 +164,8 @@ struct EmailConnection: MessageReceiver, Connection {
         return Mail(
             id: id, time: delivery.createdAt, from: from, to: to,
             subject: subject, thread: thread, list: name, rule: delivery.id.rule,
-            isUrgent: message.severity == .error || message.severity == .critical, text: rendered["text"].text,
-            html: rendered["html"].text)
+            isUrgent: message.severity == .error || message.severity == .critical, text: rendered["text"].textOrEmpty,
+            html: rendered["html"].textOrEmpty)
     }
 
     private func waitForTurn() async throws(Failure) {

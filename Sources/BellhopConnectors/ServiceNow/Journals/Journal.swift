@@ -97,7 +97,7 @@ struct Journal: Sendable {
         return try await connection.entries.fetch(at: now) { () async throws(Failure) in
             let query = Self.query("IN" + asked.map(\.text).joined(separator: ","), search.element)
             let (rows, total) = try await entries(query, limit: Self.most)
-            let tasks = Dictionary(grouping: rows) { TaskKey($0["element_id"].text) }
+            let tasks = Dictionary(grouping: rows) { TaskKey($0["element_id"].textOrEmpty) }
             guard total == rows.count, rows.count < Self.most, tasks.keys.allSatisfy(asked.contains) else { return (nil, [:]) }
             let all = asked.map { ($0, Entries(element: search.element, rows: tasks[$0] ?? [])) }
             return (tasks[search.task] ?? [], Dictionary(all) { first, _ in first })
@@ -112,7 +112,7 @@ struct Journal: Sendable {
                 let time = row["sys_created_on"]?.asString.flatMap({ Timestamp(sql: $0) }),
                 time >= search.notBefore, time <= search.notAfter
             else { return nil }
-            return (id, [row["value"].text])
+            return (id, [row["value"].textOrEmpty])
         }
         return finding(among: own, for: search)
     }

@@ -89,7 +89,7 @@ struct TableDictionary: Sendable, Hashable {
 extension TableDictionary.Column {
     init?(json: JSON) {
         let value = json.asArray ?? [json]
-        let parts = value.first.text.split(separator: ">", maxSplits: 1).map(String.init)
+        let parts = value.first.textOrEmpty.split(separator: ">", maxSplits: 1).map(String.init)
         guard let type = parts.first else { return nil }
         let isChoice = type.hasSuffix("*")
         let texts = value.dropFirst().map { $0.asString ?? "" }

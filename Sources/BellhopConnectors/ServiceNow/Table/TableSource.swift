@@ -273,7 +273,7 @@ struct TableCursor: Sendable, Hashable {
         guard let json = cursor?.value, json.asObject != nil else { return nil }
         watermark = json["watermark"]?.asInt.map { Timestamp(microseconds: $0) }
         reconciled = json["reconciled"]?.asInt.map { Timestamp(microseconds: $0) }
-        shape = json["shape"].text
+        shape = json["shape"].textOrEmpty
         fields = json["fields"]
         journal = json["journal"].flatMap(JournalCursor.init(json:))
     }

@@ -31,14 +31,14 @@ struct Attachment: WriteOrder {
             bytes = (arguments["json"] ?? .null).encoded()
             standard = "application/json"
         case "base64":
-            let text = arguments["base64"].text.filter { !$0.isWhitespace }
+            let text = arguments["base64"].textOrEmpty.filter { !$0.isWhitespace }
             guard let decoded = Base64.decode(text[...]) else {
                 throw .badArguments("The `base64` of '\(name)' is not valid Base64.")
             }
             bytes = decoded
             standard = "application/octet-stream"
         default:
-            bytes = Array(arguments["text"].text.utf8)
+            bytes = Array(arguments["text"].textOrEmpty.utf8)
             standard = "text/plain; charset=utf-8"
         }
         type = arguments["type"]?.asString ?? standard
@@ -114,7 +114,7 @@ struct Attachment: WriteOrder {
             else { return false }
             if row["hash"]?.asString.map({ ASCII.lowercased($0) }) == hash { return true }
             guard let since, let time = row["sys_created_on"]?.asString.flatMap({ Timestamp(sql: $0) }) else { return false }
-            let author = row["sys_created_by"].text
+            let author = row["sys_created_by"].textOrEmpty
             return time >= since && username.map { ASCII.equalIgnoringCase(author, $0) } ?? true
         }?["sys_id"]?.asString
     }

@@ -151,7 +151,7 @@ struct UpdateWrite: Write {
 
         init?(_ note: JSON?) {
             guard let note, let values = note["values"]?.asObject else { return nil }
-            updates = note["updates"].text
+            updates = note["updates"].textOrEmpty
             self.values = values
         }
 

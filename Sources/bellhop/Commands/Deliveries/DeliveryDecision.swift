@@ -179,7 +179,7 @@ struct DeliveryDecision: ParsableArguments {
             {
                 return
             }
-            ids.append(delivery["id"].text)
+            ids.append(delivery["id"].textOrEmpty)
             guard ids.count <= Self.maxShown else { return }
             let row = DeliveryList.row(delivery, in: link.zone)
             table.add(row.cells, paints: row.paints)

@@ -21,18 +21,18 @@ struct DeliveryEditor: AsyncParsableCommand {
     func run() async throws {
         let link = try config.storeLink()
         let form = try await link.answer(.form(id))
-        let (delivery, before) = (form["delivery"] ?? .null, form["text"].text)
-        let short = String(delivery["id"].text.prefix(12))
+        let (delivery, before) = (form["delivery"] ?? .null, form["text"].textOrEmpty)
+        let short = String(delivery["id"].textOrEmpty.prefix(12))
         let editor = try TextEditor(environment: config.environment)
         var text = Self.heading(of: delivery, short) + before
         let first = text
         while true {
             text = try editor.edit(text, name: "delivery-\(short).yaml")
             if text == first { return Console.sentence("Nothing was changed.") }
-            let change = FormEdit(delivery: delivery["id"].text, before: before, after: text)
+            let change = FormEdit(delivery: delivery["id"].textOrEmpty, before: before, after: text)
             let answer = try await link.answer(.edit(change))
             guard let problems = answer["problems"]?.asArray else {
-                let difference = answer["difference"].text
+                let difference = answer["difference"].textOrEmpty
                 if difference.isEmpty { return Console.sentence("Nothing was changed.") }
                 Console.data(difference.visibleLines)
                 return Console.sentence("Stored. `bellhop deliveries retry \(short)` sends it.")

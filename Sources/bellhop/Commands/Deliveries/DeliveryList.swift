@@ -81,10 +81,10 @@ struct DeliveryList: DataCommand {
 
     /// One delivery as a row of ``columns``.
     static func row(_ delivery: JSON, in zone: TimeZoneTable) -> (cells: [String], paints: [Int: Paint], needsPerson: Bool) {
-        let state = DeliveryState(rawValue: delivery["state"].text)
+        let state = DeliveryState(rawValue: delivery["state"].textOrEmpty)
         let attempts = delivery["attempts"]?.asInt ?? 0
         let cells = [
-            String(delivery["id"].text.prefix(12)), state?.rawValue ?? "-", delivery["rule"].words(in: zone),
+            String(delivery["id"].textOrEmpty.prefix(12)), state?.rawValue ?? "-", delivery["rule"].words(in: zone),
             (delivery["name"] ?? delivery["action"]).words(in: zone), delivery["receiver"].words(in: zone),
             delivery["task"]?["number"].words(in: zone) ?? "-", "\(attempts)", delivery["created"].minute(in: zone),
             nextTry(delivery, state, attempts: attempts, in: zone), what(delivery).withLocalTimes(in: zone),
