@@ -28,10 +28,10 @@ final class SentTasks: Source {
 
     func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         let listing = delivered.withLock { $0 }
-        let readings = FieldReadings(schema, after: lastPoll.cursor?.value, at: clock.now)
+        let definitions = FieldDefinitions(schema, after: lastPoll.cursor?.value, at: clock.now)
         var answer = Answer(
-            listing: listing, coverage: .part, fingerprint: reading.fingerprint(of: listing), cursor: Cursor(readings.kept))
-        answer.rereadSince = readings.since
+            listing: listing, coverage: .part, fingerprint: reading.fingerprint(of: listing), cursor: Cursor(definitions.kept))
+        answer.redefinedSince = definitions.since
         return answer
     }
 

@@ -141,8 +141,8 @@ extension Answer {
     /// The answer of a source without a position of its own: its cursor keeps only how the fields are read.
     func remembering(_ schema: TaskSchema, after lastPoll: LastPoll) -> Answer {
         var answer = self
-        answer.cursor = Cursor(["fields": schema.readings])
-        answer.reread = schema.reread(since: lastPoll.cursor?.value["fields"])
+        answer.cursor = Cursor(["fields": schema.definitions])
+        answer.redefined = schema.redefined(since: lastPoll.cursor?.value["fields"])
         return answer
     }
 }

@@ -37,9 +37,9 @@ struct TrackerSource: Source {
             listing: isSame ? Listing() : try listing(of: reply), coverage: isSame ? .same : .whole, fingerprint: fingerprint)
         answer.user = await connection.reading.username ?? ""
         let before = lastPoll.cursor?.value
-        let readings = FieldReadings(schema, after: before?["readings"], at: connection.clock.now)
-        answer.rereadSince = readings.since
-        var cursor: JSON.Object = ["readings": readings.kept]
+        let definitions = FieldDefinitions(schema, after: before?["readings"], at: connection.clock.now)
+        answer.redefinedSince = definitions.since
+        var cursor: JSON.Object = ["readings": definitions.kept]
         cursor["journal"] = before?["journal"]
         if let journal {
             let entries = try await journal.read(

@@ -86,11 +86,11 @@ public struct Answer: Sendable {
     public var cursorIfIncomplete: Cursor?
     /// Whether the listing may be truncated: a task that it lacks has left only if it is still missing minutes later.
     public var mayBeCut = false
-    /// The fields that are read in another way than at the last poll: their differences are the configuration's, not the tasks'.
-    public var reread: Set<String> = []
-    /// The same for a source that reads its tasks again over several polls (``FieldReadings/since``): it applies to a task that was last
-    /// read before the field's moment.
-    public var rereadSince: [String: Timestamp] = [:]
+    /// The fields whose type or path changed since the last poll: the configuration causes their differences, not the tasks.
+    public var redefined: Set<String> = []
+    /// The same for a source that reads its tasks again over several polls (``FieldDefinitions/since``): a field is ignored in a task that
+    /// was last read before the field's moment.
+    public var redefinedSince: [String: Timestamp] = [:]
     /// New comments, oldest first; those of unknown tasks too.
     public var comments: [TaskComment]
     /// The account's name, if only the system knows it; empty if it does not tell. Nil if it is the scope's user.

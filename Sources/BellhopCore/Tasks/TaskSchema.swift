@@ -113,45 +113,44 @@ public struct TaskSchema: Sendable, Hashable {
     /// The declared field that says when a task was created.
     public var created: Field? { roles.created.flatMap { self[$0] } }
 
-    /// How each field is read, in the form that a source keeps between polls.
-    public var readings: JSON { .object(JSON.Object(fields.map { ($0.name, JSON.string($0.reading)) })) }
+    /// The type and the path of each field, in the form that a source keeps between polls.
+    public var definitions: JSON { .object(JSON.Object(fields.map { ($0.name, JSON.string($0.definition)) })) }
 
-    /// The fields that were read in another way when these ``readings`` were kept.
-    public func reread(since readings: JSON?) -> Set<String> {
+    /// The fields that had another type or path when these ``definitions`` were kept.
+    public func redefined(since definitions: JSON?) -> Set<String> {
         let changed = fields.filter { field in
-            guard let before = readings?[field.name] else { return false }
-            return before != .string(field.reading)
+            guard let before = definitions?[field.name] else { return false }
+            return before != .string(field.definition)
         }
         return Set(changed.map(\.name))
     }
 }
 
-/// How the fields of a source are read, and since when those that were read in another way before. For a source that reads its tasks
-/// again over several polls.
-public struct FieldReadings: Sendable, Hashable {
+/// The definitions of a source's fields, and when they changed, for a source that reads its tasks again over several polls.
+public struct FieldDefinitions: Sendable, Hashable {
     /// What a source keeps between polls.
     public private(set) var kept: JSON
-    /// When the reading of a field changed. In a task that was read before, the field's differences are the configuration's.
+    /// When the definition of a field changed. In a task that was last read before that, the configuration causes the field's differences.
     public private(set) var since: [String: Timestamp] = [:]
 
-    /// - Parameter kept: that of the last poll, if any.
+    /// - Parameter kept: what the last poll kept, if any.
     public init(_ schema: TaskSchema, after kept: JSON?, at now: Timestamp) {
-        let changed = schema.reread(since: kept?["fields"])
-        // As the times at which tasks were read, which are kept in seconds.
+        let changed = schema.redefined(since: kept?["fields"])
+        // Whole seconds, as the times at which tasks were read.
         let now = Timestamp(seconds: now.seconds)
-        // A field that is not declared at present stays: some tasks may still have it as it was read.
-        var readings = kept?["fields"]?.asObject ?? [:]
+        // A field that is not declared at present stays: some tasks may still have a value that was read by its last definition.
+        var definitions = kept?["fields"]?.asObject ?? [:]
         for field in schema.fields {
-            readings[field.name] = .string(field.reading)
-            // A moment ahead is from before the clock was set back.
+            definitions[field.name] = .string(field.definition)
+            // A moment in the future was noted before the clock was set back.
             let moment = kept?["since"]?[field.name]?.asInt.map { min(Timestamp(microseconds: $0), now) }
             since[field.name] = changed.contains(field.name) ? now : moment
         }
         let moments = since.sorted { $0.key < $1.key }.map { ($0.key, JSON.int($0.value.microseconds)) }
-        self.kept = ["fields": .object(readings), "since": .object(JSON.Object(moments))]
+        self.kept = ["fields": .object(definitions), "since": .object(JSON.Object(moments))]
     }
 }
 
 extension TaskSchema.Field {
-    fileprivate var reading: String { "\(type.rawValue) \(path)" }
+    fileprivate var definition: String { "\(type.rawValue) \(path)" }
 }

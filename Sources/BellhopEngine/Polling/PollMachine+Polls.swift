@@ -122,7 +122,7 @@ extension PollMachine {
             ].compactMap(\.self)
             report(detailNotice: notices.isEmpty ? nil : notices.joined(separator: " "))
         }
-        let read = accepted.toRead.read(details, known: memory.known, rereadSince: answer.rereadSince)
+        let read = accepted.toRead.read(details, known: memory.known, redefinedSince: answer.redefinedSince)
         let readKeys = Set(answer.comments.isEmpty ? [] : read.map(\.key))
         let poll = ReadPoll(
             accepted: accepted, details: details, departures: departures, cursor: restart ?? answer.cursor, read: read,
@@ -166,8 +166,8 @@ extension PollMachine {
             Reconciliation.Evidence(
                 source: source.name, scope: source.scope, shows: source.shows, now: moment.now, hasBaseline: memory.hasBaseline,
                 emitsInitial: plan.emitsInitial, hidden: poll.hidden, details: poll.details, remembered: loaded.tasks,
-                gone: poll.departures.gone, schema: source.schema, reread: poll.accepted.answer.reread,
-                rereadSince: poll.accepted.answer.rereadSince, writes: loaded.writes,
+                gone: poll.departures.gone, schema: source.schema, redefined: poll.accepted.answer.redefined,
+                redefinedSince: poll.accepted.answer.redefinedSince, writes: loaded.writes,
                 comments: poll.comments, written: loaded.comments, user: poll.accepted.answer.user), read)
         let (answer, before) = (poll.accepted.answer, memory.health)
         let decision = plan.storms.decide(

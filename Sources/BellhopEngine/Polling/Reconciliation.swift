@@ -25,10 +25,10 @@ struct Reconciliation {
         var gone: [TaskKey]
         /// The schema, whose roles name the fields by which changes are recognized as our own.
         var schema: TaskSchema
-        /// The fields that the configuration reads in another way than before.
-        var reread: Set<String> = []
+        /// The fields whose type or path changed since the last poll.
+        var redefined: Set<String> = []
         /// The same for tasks that were last read before these moments.
-        var rereadSince: [String: Timestamp] = [:]
+        var redefinedSince: [String: Timestamp] = [:]
         /// Our own latest writes, by event subject.
         var writes: [String: [OwnWrite]]
         /// New comments on known tasks, oldest first.
@@ -38,12 +38,12 @@ struct Reconciliation {
         /// Our account, if it is not the scope's user.
         var user: String?
 
-        /// The fields whose differences are not the task's.
+        /// The fields whose differences are no change of the task.
         func fieldsToIgnore(of task: ReadTask) -> Set<String> {
-            var fields = schema.roles.bookkeeping.union(reread)
+            var fields = schema.roles.bookkeeping.union(redefined)
             // Nil if the details were never read, or were read while the clock was ahead, and so not before these moments.
             guard let before = task.readBefore else { return fields }
-            for (field, moment) in rereadSince where before < moment { fields.insert(field) }
+            for (field, moment) in redefinedSince where before < moment { fields.insert(field) }
             return fields
         }
     }
@@ -231,10 +231,10 @@ struct TasksToRead: Sendable {
     }
 
     /// The tasks as the details show them. A task that left between the two requests has no details and is omitted.
-    /// - Parameter rereadSince: as in the answer. A task that was last read before one of the moments is stored again, also unchanged:
+    /// - Parameter redefinedSince: as in the answer. A task that was last read before one of the moments is stored again, also unchanged:
     ///   otherwise its next change of that field would be lost after a restart.
-    func read(_ details: Details, known: KnownTasks, rereadSince: [String: Timestamp]) -> [ReadTask] {
-        let latest = rereadSince.values.max()
+    func read(_ details: Details, known: KnownTasks, redefinedSince: [String: Timestamp]) -> [ReadTask] {
+        let latest = redefinedSince.values.max()
         var read: [ReadTask] = []
         read.reserveCapacity(keys.count)
         for (place, key) in keys.enumerated() {

@@ -152,14 +152,14 @@ import Testing
         #expect(try await memory([:], ["program": "2"]) == housing)
     }
 
-    @Test func `a field of another element has not changed`() async throws {
+    @Test func `a field that reads another element is redefined, not changed`() async throws {
         practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
         try await practice.open { connection in
             let before = try await practice.source(connection).list(from: LastPoll())
             let other = try practice.source(connection, ["fields": ["notes": 30, "score": ["element": 20, "type": "int"]]])
             let after = try await other.list(from: LastPoll(before))
-            #expect(after.fingerprint != before.fingerprint && after.reread == ["notes"])
-            #expect(try await other.list(from: LastPoll(after)).reread.isEmpty)
+            #expect(after.fingerprint != before.fingerprint && after.redefined == ["notes"])
+            #expect(try await other.list(from: LastPoll(after)).redefined.isEmpty)
         }
     }
 

@@ -108,12 +108,12 @@ extension RESTSourceTests {
             _ = try await observer.poll(source(["state"]))
             #expect(try await observer.poll(source(["state"])).1.isEmpty)
             let (answer, comparison) = try await observer.poll(source(["state", "priority"]))
-            #expect(answer.coverage == .whole && comparison.changed.count == 2 && answer.reread.isEmpty)
+            #expect(answer.coverage == .whole && comparison.changed.count == 2 && answer.redefined.isEmpty)
             #expect(try await observer.poll(source(["state", "priority"])).1.isEmpty)
             // Differences of a field with another path or type are the configuration's.
             let other: JSON = ["state": "title", "priority": ["type": "int"], "title": "title"]
-            #expect(try await observer.poll(source(other)).0.reread == ["state", "priority"])
-            #expect(try await observer.poll(source(other)).0.reread.isEmpty)
+            #expect(try await observer.poll(source(other)).0.redefined == ["state", "priority"])
+            #expect(try await observer.poll(source(other)).0.redefined.isEmpty)
         }
     }
 

@@ -76,10 +76,10 @@ import Testing
         _ = try await observer.poll(try source(["fields": ["priority"]]))
         #expect(try await observer.poll(try source(["fields": ["priority"]])).1.isEmpty)
         let (answer, comparison) = try await observer.poll(try source(["fields": [["rank": "priority"]]]))
-        #expect(answer.coverage == .whole && comparison.changed.count == 3 && answer.reread.isEmpty)
-        // A field of another path is no change of its tasks.
-        #expect(try await observer.poll(try source(["fields": [["rank": "urgency"]]])).0.reread == ["rank"])
-        #expect(try await observer.poll(try source(["fields": [["rank": "urgency"]]])).0.reread.isEmpty)
+        #expect(answer.coverage == .whole && comparison.changed.count == 3 && answer.redefined.isEmpty)
+        // Another path of a field changes no task.
+        #expect(try await observer.poll(try source(["fields": [["rank": "urgency"]]])).0.redefined == ["rank"])
+        #expect(try await observer.poll(try source(["fields": [["rank": "urgency"]]])).0.redefined.isEmpty)
     }
 
     // MARK: Paging

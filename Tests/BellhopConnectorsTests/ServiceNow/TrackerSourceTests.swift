@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `the moment since which a field is read in another way is kept, also while the field is not declared`()
+    @Test func `the moment at which a field was redefined is kept, and its definition also while it is not declared`()
         async throws
     {
         func list(_ fields: JSON, after answer: Answer?) async throws -> Answer {
@@ -109,15 +109,15 @@ import Testing
         /// Tasks remember in which second they were read.
         func thisSecond() -> Timestamp { Timestamp(seconds: practice.clock.now.seconds) }
         let first = try await list(["priority", ["rank": "urgency"]], after: nil)
-        #expect(first.rereadSince.isEmpty)
+        #expect(first.redefinedSince.isEmpty)
         let second = try await list(["priority", ["rank": "impact"]], after: first)
-        #expect(second.rereadSince == ["rank": thisSecond()])
+        #expect(second.redefinedSince == ["rank": thisSecond()])
         let third = try await list(["priority", ["rank": "impact"]], after: second)
-        #expect(third.rereadSince == second.rereadSince && third.cursor == second.cursor)
+        #expect(third.redefinedSince == second.redefinedSince && third.cursor == second.cursor)
         let without = try await list(["priority"], after: third)
-        #expect(without.rereadSince.isEmpty)
+        #expect(without.redefinedSince.isEmpty)
         let last = try await list([["rank": "urgency"]], after: without)
-        #expect(last.rereadSince == ["rank": thisSecond()])
+        #expect(last.redefinedSince == ["rank": thisSecond()])
     }
 
     @Test func `German labels become types, and classes do not depend on the language`() async throws {

@@ -59,18 +59,18 @@ import Testing
         #expect(try await bench.eventLines() == [])
     }
 
-    @Test func `a field that is read in another way has not changed, but the others may have`() async throws {
+    @Test func `a redefined field has not changed, but the others may have`() async throws {
         var (bench, source, poller) = try await Bench.polled([task("a", fields: ["priority": 3, "state": 1])])
-        source.edit { $0.reread = ["priority"] }
+        source.edit { $0.redefined = ["priority"] }
         source.put(task("a", fields: ["priority": "High", "state": 2]))
         _ = try await poller.pollOnce()
-        source.edit { $0.reread = [] }
+        source.edit { $0.redefined = [] }
         source.put(task("a", fields: ["priority": "Low", "state": 2]))
         _ = try await poller.pollOnce()
         #expect(try await bench.eventLines() == ["task_changed a state: 1 → 2", #"task_changed a priority: "High" → "Low""#])
     }
 
-    @Test func `a field that is read in another way has not changed in a task that is read later than others`() async throws {
+    @Test func `a redefined field has not changed in a task that is read later than others`() async throws {
         let tasks = ["a", "b"].map { task($0, "open", fields: ["priority": 3]) }
         var (bench, source, poller) = try await Bench.polled(tasks)
         func poll(_ name: String, _ title: String, priority: JSON) async throws {
@@ -80,7 +80,7 @@ import Testing
         }
         let moment = bench.now + .seconds(60)
         source.edit { state in
-            state.rereadSince = ["priority": moment]
+            state.redefinedSince = ["priority": moment]
             state.unreadable = ["b"]
         }
         try await poll("a", "closed", priority: "High")
@@ -100,7 +100,7 @@ import Testing
     {
         let (bench, source, _) = try await Bench.polled([task("a", fields: ["priority": 3])])
         let moment = bench.now + .seconds(60)
-        source.edit { $0.rereadSince = ["priority": moment] }
+        source.edit { $0.redefinedSince = ["priority": moment] }
         for priority: JSON in [3, 4] {
             await bench.clock.advance(by: .seconds(60))
             source.put(task("a", fields: ["priority": priority]))
@@ -115,7 +115,7 @@ import Testing
     {
         var (bench, source, poller) = try await Bench.polled([task("a", fields: ["priority": 3])])
         let moment = bench.now
-        source.edit { $0.rereadSince = ["priority": moment] }
+        source.edit { $0.redefinedSince = ["priority": moment] }
         await bench.clock.jump(to: moment - .seconds(300))
         source.put(task("a", fields: ["priority": 4]))
         _ = try await poller.pollOnce()

@@ -25,12 +25,12 @@ final class ScriptedSource: Source {
         /// The connection shared with deliveries.
         var receiver: String?
         var cursor: Cursor?
-        /// The fields that are read in another way than at the last poll.
-        var reread: Set<String> = []
+        /// The fields whose definition changed since the last poll.
+        var redefined: Set<String> = []
         /// The account's name in the lists.
         var user: String?
-        /// The fields that are read in another way since a moment.
-        var rereadSince: [String: Timestamp] = [:]
+        /// The fields whose definition changed, and when.
+        var redefinedSince: [String: Timestamp] = [:]
         /// The comments in the lists.
         var comments: [TaskComment] = []
         var schema = TaskSchema(
@@ -138,9 +138,9 @@ final class ScriptedSource: Source {
             let listing = try Listing(records: records)
             var answer = Answer(
                 listing: listing, fingerprint: Fingerprint(content: listing.body), cursor: state.cursor, comments: state.comments)
-            answer.reread = state.reread
+            answer.redefined = state.redefined
             answer.user = state.user
-            answer.rereadSince = state.rereadSince
+            answer.redefinedSince = state.redefinedSince
             return answer
         } catch { throw Failure(.badAnswer, .retry(after: nil), "\(error)") }
     }

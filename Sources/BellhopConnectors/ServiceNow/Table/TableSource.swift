@@ -67,7 +67,7 @@ public struct TableSource: Source {
         next.shape = Fingerprint(content: shape, seed: settings.seed).hex
         // Without types: they depend on what the dictionary says, too, and not only on the configuration.
         let declared = TaskSchema(schema.fields.map { .init($0.name, .text, path: $0.path) })
-        next.fields = declared.readings
+        next.fields = declared.definitions
         let start = start(before, shape: next.shape, known: lastPoll.known.count)
         let (rows, walk) = try await read(
             from: start, paths, last: before?.shape == next.shape ? lastPoll.answer : nil, known: lastPoll.known)
@@ -79,7 +79,7 @@ public struct TableSource: Source {
             listing: listing, coverage: rows.isSame ? .same : walk.isWhole ? .whole : .part,
             fingerprint: rows.movedOn == 0 ? rows.fingerprint : .zero, lag: settings.times.lag + .seconds(10),
             notices: notices(rows) + (isHidden ? [hidingNotice(rows)] : []))
-        answer.reread = declared.reread(since: before?.fields)
+        answer.redefined = declared.redefined(since: before?.fields)
         answer.user = await connection.reading.username ?? ""
         if let journal {
             // A task is often closed with its last comment, so those that left count as touched.
@@ -263,7 +263,7 @@ struct TableCursor: Sendable, Hashable {
     var reconciled: Timestamp?
     /// A fingerprint of the rows' fields: rows with other fields cannot be compared.
     var shape = ""
-    /// How the fields were read.
+    /// The definitions of the fields.
     var fields: JSON?
     var journal: JournalCursor?
 

@@ -88,7 +88,7 @@ struct RESTSource: ProbedSource {
         if mayBeCut { try await confirmEmptyEnd(pages, adding: []) }
         var next = RESTCursor()
         next.reading = readingID
-        next.fields = schema.readings
+        next.fields = schema.definitions
         next.validators = pages.validators
         var notices = pages.check?.notice(of: name).map { [$0] } ?? []
         if let since {
@@ -101,7 +101,7 @@ struct RESTSource: ProbedSource {
         var answer = Answer(
             listing: listing, fingerprint: reading.fingerprint(of: listing), cursor: next.cursor, notices: notices)
         answer.mayBeCut = mayBeCut
-        answer.reread = schema.reread(since: before.fields)
+        answer.redefined = schema.redefined(since: before.fields)
         return answer
     }
 

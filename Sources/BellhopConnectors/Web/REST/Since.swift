@@ -89,7 +89,7 @@ struct RESTCursor: Sendable, Hashable {
     var whole: Timestamp?
     /// Identifies how everything was read when it was last listed: after a change, everything is listed again.
     var reading: Fingerprint?
-    /// How the fields were read then.
+    /// The definitions of the fields then.
     var fields: JSON?
 
     init() {}
