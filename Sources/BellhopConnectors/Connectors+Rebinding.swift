@@ -39,7 +39,7 @@ extension Connectors {
         public var kind: String
         public var settings: Settings
         public var sources: [(name: String, kind: String, settings: Settings)]
-        /// What the files named in the settings contain, by path, such as certificates; without those that cannot be read.
+        /// The content of the files that the settings name, such as certificates, by path; without unreadable files.
         fileprivate var files: [String: Fingerprint] = [:]
 
         public init(kind: String, settings: Settings, sources: [(name: String, kind: String, settings: Settings)]) {
@@ -74,7 +74,7 @@ extension Connectors {
         case needsRestart(String)
     }
 
-    /// Whether a connection was made from these settings and the present content of the files in them, and can be used.
+    /// Whether a connection can be used, and was made from these settings and the present content of the files that they name.
     public func uses(_ entries: Entries, connection: String) -> Bool {
         bound.entries(of: connection)?.isSame(as: entries.withFiles(in: environment)) ?? false
     }

@@ -95,7 +95,7 @@ public struct Engine: Service {
     /// The unfinished activity of each source, by name.
     public var underway: [String: SourceActivity] { context.activities.all }
 
-    /// The notices about each source that still hold, by name.
+    /// The current notices about each source, by name.
     public var notices: [String: [String]] { context.activities.notices }
 
     /// Recovers what an earlier run left behind. Call once, before `run` or `runOnce`.

@@ -37,15 +37,15 @@ package final class InboundConnections: Sendable {
     /// - Parameters:
     ///   - most: the limit of open connections.
     ///   - server: lowers the limit to its share of the files and sockets that this process may have open.
-    package convenience init(most: Int, of server: Server) { self.init(most: min(most, Descriptor.limit / server.share)) }
+    package convenience init(most: Int, of server: Server) { self.init(most: min(most, Descriptor.limit / server.filesPerConnection)) }
 
     /// The servers, by the settings of bellhop.yaml that name their addresses.
     package enum Server: String, Sendable, CaseIterable {
         case console, inbound, telemetry
 
-        /// Of how many files and sockets of this process one may be its connection. Together they leave some for the store, the receivers
-        /// and programs, whatever strangers do.
-        var share: Int {
+        /// How many files and sockets this process must be allowed to have open for each connection. So the servers together leave some for
+        /// the store, the receivers and programs, however many connections there are.
+        var filesPerConnection: Int {
             switch self {
             case .console: 2
             case .inbound: 4
@@ -79,8 +79,8 @@ package final class InboundConnections: Sendable {
 
     /// The connection to close.
     ///
-    /// Before its first answer, a connection has no known sender. Half of the connections may be such, because of two new ones at the
-    /// same time, the first would otherwise be closed in favour of the second, however long others are idle.
+    /// Before its first answer, a connection has no known sender. So half of the connections may be without one: otherwise, of two new
+    /// connections at the same time, the second would close the first, however long others are idle.
     static func victim<ID: Hashable>(among statuses: [ID: Status], newest: ID, most: Int) -> ID {
         let idle = statuses.filter { $0.key != newest && !$0.value.isAnswering }
         let unknown = idle.filter { !$0.value.isKnown }

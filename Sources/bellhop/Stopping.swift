@@ -156,15 +156,15 @@ private struct SignalPipe: @unchecked Sendable {
     }
 }
 
-/// Ends the program immediately at a second signal, while it finishes what is in flight, or if it takes too long: a system call may never
+/// Ends the program at once if a second signal comes while it finishes current work, or if that takes too long: a system call may never
 /// return.
 ///
 /// A class, because it watches the process's signals until it is released.
-final class SecondSignal {
+final class ForcedStop {
     private let watches: [any DispatchSourceSignal]
     private let first: FirstSignal
 
-    enum Cause: Sendable { case second, late }
+    enum Cause: Sendable { case secondSignal, timeout }
 
     /// - Parameters:
     ///   - limit: how many seconds after the first signal the program may take.
@@ -173,15 +173,15 @@ final class SecondSignal {
         let first = FirstSignal()
         self.first = first
         @Sendable func endNow(_ number: Int32, _ cause: Cause) -> Never {
-            // It writes a line, which may be what does not return.
+            // `end` writes a line, and that may be the call that does not return.
             DispatchQueue.global().asyncAfter(deadline: .now() + 2) { _exit(128 + number) }
             end(number, cause)
         }
         watches = signals.map { number in
             let watch = DispatchSource.makeSignalSource(signal: number, queue: .global())
             watch.setEventHandler {
-                if first.record(at: .now) { endNow(number, .second) }
-                DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(limit)) { endNow(number, .late) }
+                if first.record(at: .now) { endNow(number, .secondSignal) }
+                DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(limit)) { endNow(number, .timeout) }
             }
             // Until a source is registered, which another thread does, its signal ends the program.
             let isRegistered = DispatchSemaphore(value: 0)
@@ -206,7 +206,7 @@ private struct EarlySignal: Service {
     }
 }
 
-/// When the first signal came. A class over a mutex, because all watches of ``SecondSignal`` share it.
+/// When the first signal came. A class over a mutex, because all watches of ``ForcedStop`` share it.
 final class FirstSignal: Sendable {
     /// `timeout` sends its signal twice at the same time, to the program and to its process group. That is one request.
     private static let repetition = Duration.milliseconds(100)

@@ -31,7 +31,7 @@ import Testing
         #expect(prepared["state"] == "new" && prepared["since"] == .null)
     }
 
-    @Test func `a source is shown with the notices about it that hold`() async throws {
+    @Test func `a source is shown with its current notices`() async throws {
         let agent = Inquirer.Agent(
             facts: { ["notices": ["incidents": ["Its comments produce no events."]]] },
             sources: { [("incidents", Self.scope), ("orders", Scope(instance: "", user: "", kind: "rest", query: ""))] },

@@ -355,7 +355,7 @@ private final class ReadCounter: ChannelOutboundHandler {
     }
 
     @Test func `the servers together leave an eighth of the files and sockets for the rest of the agent`() {
-        let most = InboundConnections.Server.allCases.reduce(0) { $0 + 512 / $1.share }
+        let most = InboundConnections.Server.allCases.reduce(0) { $0 + 512 / $1.filesPerConnection }
         #expect(most <= 512 * 7 / 8)
     }
 }

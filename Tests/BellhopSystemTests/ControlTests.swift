@@ -11,7 +11,7 @@ import Testing
         "rule: note\non: task_created\ndo: [{log: \"\(word) ${{ task.title }}\"}]\n"
     }
 
-    @Test func `without its socket file a running agent is said not to answer`() async throws {
+    @Test func `status says of a running agent without its socket file that it does not answer`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
             try await stage.withAgent { agent in
                 #expect(unlink(stage.folder.path + "/bellhop.db.sock") == 0)

@@ -14,7 +14,7 @@ import Testing
           - exec: {command: ["true"]}
         """
 
-    @Test func `idle connections leave files for the store, the receivers and programs`() async throws {
+    @Test func `idle connections leave file descriptors for the store, the receivers and programs`() async throws {
         let port = try FreePort.find()
         let extra = """
             allow_exec: true

@@ -208,7 +208,7 @@ import Testing
             }
             let ended = await agent.stop()
             #expect(ended.code == 128 + SIGTERM, "\(ended.errors)")
-            #expect(ended.errors.contains("Something did not end in time: Bellhop stops at once"), "\(ended.errors)")
+            #expect(ended.errors.contains("Current work did not end in time: Bellhop stops at once"), "\(ended.errors)")
         }
     }
 

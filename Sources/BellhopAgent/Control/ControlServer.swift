@@ -65,7 +65,7 @@ public struct ControlServer: Service {
                 .bind(socket) { channel in
                     channel.eventLoop.makeCompletedFuture {
                         let client = try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
-                        // NIO ends the process if an open client is released that nobody has served, as at a stop.
+                        // NIO ends the process if an open client is released before it was served, as at a stop.
                         channel.closeFuture.whenComplete { _ in withExtendedLifetime(client) {} }
                         return client
                     }

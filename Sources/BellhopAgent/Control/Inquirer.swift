@@ -14,7 +14,7 @@ public struct Inquirer: Sendable {
     let book: RuleBook?
     /// The facts that only a running agent knows; nil if no agent runs.
     let agent: Agent?
-    /// The process of an agent that has the store and does not answer itself.
+    /// The process of an agent that has the store, but does not answer on its socket.
     let silentAgent: Int32?
     /// Lets only one command at a time change the tokens of the console, which are one note.
     let tokenGate = FIFOGate()

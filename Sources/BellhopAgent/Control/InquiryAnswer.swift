@@ -150,7 +150,7 @@ public struct InquiryAnswer: Sendable {
         if writesPause == nil { writesPause = .some(try await inquirer.store.pauses().first { $0.subject == .writes }) }
         if let pause = writesPause ?? nil, record.delivery.effect != nil { return pause.json }
         guard let stop = stops?[record.delivery.id.receiver] else { return nil }
-        // It waits for its own next attempt, if that comes after the stop.
+        // A delivery whose next attempt comes after the stop waits for that attempt.
         if let until = stop.until, record.joined == nil, record.runAt > until { return nil }
         return stop.json
     }

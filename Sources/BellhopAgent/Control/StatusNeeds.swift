@@ -13,12 +13,12 @@ public enum StatusNeeds {
 
     /// - Parameters:
     ///   - agent: the running agent's part of the status; nil without an agent.
-    ///   - silentAgent: the process of an agent that has the store, but does not answer.
+    ///   - silentAgent: the process of an agent that has the store, but does not answer on its socket.
     static func sentences(
         _ status: StoreStatus, agent: JSON.Object?, silentAgent: Int32? = nil, at now: Timestamp
     ) -> [String] {
         var sentences: [String] = []
-        if let agent { add(agent, at: now, &sentences) } else { sentences.append(silentAgent.map(silence) ?? noAgent) }
+        if let agent { add(agent, at: now, &sentences) } else { sentences.append(silentAgent.map(notAnswering) ?? noAgent) }
         for source in status.sources where source.health.announced {
             sentences.append("The source \(source.source) is failing: " + ended(source.health.lastError))
         }
@@ -56,7 +56,7 @@ public enum StatusNeeds {
         return sentences
     }
 
-    private static func silence(of process: Int32) -> String {
+    private static func notAnswering(_ process: Int32) -> String {
         "An agent (process \(process)) has the store, but does not answer on its socket: restart it, unless it is starting, is stopping "
             + "or is a `bellhop run --once`."
     }

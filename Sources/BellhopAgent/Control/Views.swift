@@ -97,7 +97,7 @@ extension StoreStatus.SourceStatus {
     /// - Parameters:
     ///   - underway: the running agent's present activity for the source, if any.
     ///   - polled: its last successful poll by the running agent.
-    ///   - notices: those about it that still hold.
+    ///   - notices: the current ones about it.
     func json(underway: SourceActivity?, polled: String?, notices: [JSON], at now: Timestamp) -> JSON {
         let (state, since) = state(underway, at: now)
         return [

@@ -55,8 +55,8 @@ public struct TelemetryExporter: Service {
         await flush()
     }
 
-    /// Sends all waiting spans and the metrics, with one attempt for each request; gives up after some seconds, and reports how many spans
-    /// are lost for that.
+    /// Sends all waiting spans and the metrics, with one attempt for each request. Gives up after ``flushTime``, and reports how many spans
+    /// are lost.
     public func flush() async {
         await uncancelled {
             await withTaskGroup { group in

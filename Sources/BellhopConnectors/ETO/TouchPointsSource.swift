@@ -166,10 +166,10 @@ struct TouchPointsSource: Source {
         let listedSubjects: Set<Int64?> = gone.isEmpty ? [] : Set(listing.entries.map { Self.subject(listing.record(of: $0)) })
         for key in gone {
             let (reason, subject) = await departure(of: key)
-            // This response still exists, so the empty list of its subject is wrong.
-            if reason == .leftQuery,
-                listing.entries.isEmpty || isWatched(subject) && listedSubjects.isDisjoint(with: [nil, subject])
-            {
+            // A listed response without a subject may belong to any.
+            let isListEmpty = listing.entries.isEmpty || isWatched(subject) && listedSubjects.isDisjoint(with: [nil, subject])
+            // The response still exists, so the empty list of its subject is wrong.
+            if isListEmpty, reason == .leftQuery {
                 details.remaining.insert(key)
             } else {
                 details.departures[key] = reason

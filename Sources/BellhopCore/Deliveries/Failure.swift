@@ -8,7 +8,7 @@ public struct Failure: Error, Sendable, Hashable {
     public var rest: Duration?
     /// False if another host than the receiver's failed, or one program of `exec`, so that the failure says nothing about the receiver.
     public var concernsReceiver = true
-    /// The conversation that the message began: some of its recipients have it. It begins once the delivery is given up.
+    /// The conversation that the message begins although it failed, because some recipients have it. Stored once the delivery is given up.
     public var conversation: ConversationChange?
 
     public init(_ reason: Reason, _ remedy: Remedy, _ message: String) {

@@ -23,7 +23,7 @@ public enum Hexadecimal {
     /// The lowercase digits of these bytes.
     public static func text(_ bytes: some Sequence<UInt8>) -> String {
         var digits: [UInt8] = []
-        digits.reserveCapacity(64)  // those of a SHA-256, which says no count
+        digits.reserveCapacity(64)  // for a SHA-256, a sequence that does not say its length
         for byte in bytes {
             digits.append(digit(UInt64(byte >> 4)))
             digits.append(digit(UInt64(byte)))

@@ -219,7 +219,7 @@ struct PollMachine: Sendable {
     }
 }
 
-/// The notices about a source that still hold. Each is reported once; one that differs only in its numbers is the same notice.
+/// The current notices about a source. Each is reported once; one that differs only in its numbers is the same notice.
 struct Notices: Sendable {
     /// About the latest details that were read.
     private var details: String?

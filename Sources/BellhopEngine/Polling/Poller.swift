@@ -192,8 +192,8 @@ public struct Poller: Sendable {
         }
     }
 
-    /// Shortens waits that began while the clock was ahead. Pollers make some of them, and the loops that wait for long, as without
-    /// deliveries, compare the clock only with the time before their wait.
+    /// Shortens waits that began while the clock was ahead. Pollers do this too, because a loop that sleeps for long, such as a dispatcher
+    /// without deliveries, notices only when it wakes that the clock was set back.
     private func correctFutureTimes(to now: Timestamp, _ initialPolls: InitialPolls?) {
         context.receivers.correctFutureTimes(to: now)
         initialPolls?.correctFutureTimes(to: now)

@@ -39,7 +39,7 @@ struct ExpressionCompiler: ProblemCollector {
     }
 
     /// Compiles a condition, and warns if it is never true.
-    /// - Parameter instead: what to write then.
+    /// - Parameter instead: the help of the warning: what to write instead.
     mutating func condition(_ node: YAML.Node, _ what: String, instead: String) -> RuleExpression? {
         guard let (condition, expression) = compileFully(node, what, expecting: .bool) else { return nil }
         if case .literal(.bool(false)) = expression.root.kind {

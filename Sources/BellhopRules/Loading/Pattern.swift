@@ -72,7 +72,7 @@ struct Pattern: Sendable {
         return Set(entries.flatMap(\.sources)).subtracting(beginning.joined()).sorted()
     }
 
-    /// The entries without whose events there is no run.
+    /// The entries whose events a run needs.
     var needed: [Entry] { kind == .none ? after : entries }
 
     /// Whether events of this type never end an absence, and begin one only if the rule's condition holds.

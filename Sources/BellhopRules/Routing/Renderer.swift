@@ -162,9 +162,9 @@ struct Renderer {
         try template.thread.map { thread throws(RenderFailure) in try text(thread) }.flatMap(Message.threadKey)
     }
 
-    /// Gives the message that replaces one which cannot be rendered the severity, the mentions and the conversation of that one, as far as
-    /// these can be rendered. It closes the conversation if that one would.
-    /// - Parameter mayClose: false if the condition of the step fails.
+    /// Fills the plain message that replaces an unrenderable one with the severity, the mentions and the conversation of that one, as far
+    /// as these can be rendered. It closes the conversation if the replaced message would.
+    /// - Parameter mayClose: false if the condition of the step does not hold, or fails.
     func fillFallback(_ message: inout Message, from template: MessageTemplate, mayClose: Bool) {
         message.severity = (try? severity(of: template)) ?? message.severity
         message.mentions = (try? mentions(of: template)) ?? []

@@ -15,7 +15,8 @@ enum StoreFile {
         try syncFolder(of: path)
     }
 
-    /// Lets only the owner read the store and the files that SQLite puts beside it. Another program's file keeps its mode: check first.
+    /// Lets only the owner read the store and the files that SQLite puts beside it. Called once the file is known to be a store: the file of
+    /// another program keeps its mode.
     static func makePrivate(_ path: String) throws(StoreError) {
         guard chmod(path, 0o600) == 0 else { throw cannotOpen(path, errno) }
         for beside in ["-wal", "-shm"].map({ actual(path) + $0 }) where access(beside, F_OK) == 0 {

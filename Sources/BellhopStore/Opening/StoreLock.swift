@@ -66,7 +66,7 @@ final class StoreLock: Sendable {
         let descriptor = Glibc.open(lock, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        // Of a process that has ended the lock is not tried: an agent that starts at that moment would be refused.
+        // The lock of a process that has ended is not tried: that would refuse an agent that starts at the same moment.
         guard let process = holder(descriptor).flatMap({ Int32($0) }), kill(process, 0) == 0 || errno == EPERM, isTaken(lock)
         else {
             return nil

@@ -165,8 +165,8 @@ extension SQL {
 
         static let holdLonger = "UPDATE delivery SET run_at = :until, expires = expires + (:until - run_at) WHERE id = :id"
 
-        /// Ends the quiet times of messages that were made while the clock was ahead, long ago: their release then evaluates both the rule's
-        /// and the connection's again. From then on they count as made now, so that a message that the release holds keeps its end.
+        /// Ends the quiet times of messages that were made while the clock was ahead. They end in 1970, so that the release evaluates the
+        /// quiet times of both the rule and the connection again. From then on they count as made now, so that a message that the release holds keeps its end.
         static let advance = """
             UPDATE delivery SET run_at = 0, expires = expires - run_at, created = :now WHERE state = 'quiet' AND created > :now
             """

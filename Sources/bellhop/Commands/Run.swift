@@ -51,19 +51,19 @@ struct Run: AsyncParsableCommand {
             try await Assembly(configuration, options: options)
         }
         for warning in assembly.warnings { Console.note(warning.rendered(colour: Console.noteHasColour)) }
-        let secondSignal = SecondSignal { number, cause in
-            let why = cause == .second ? "Second signal" : "Something did not end in time"
+        let forcedStop = ForcedStop { number, cause in
+            let why = cause == .secondSignal ? "Second signal" : "Current work did not end in time"
             Console.note("\(why): Bellhop stops at once, and checks unfinished work at its next start.")
             Console.flushLog()
             _exit(128 + number)
         }
-        defer { withExtendedLifetime(secondSignal) {} }
+        defer { withExtendedLifetime(forcedStop) {} }
         if once {
             try await Stopping.onSignal(grace: .seconds(20)) { try await runOnce(assembly) }
         } else {
             do {
                 try await Agent(assembly, logger: logger, environment: config.environment)
-                    .run(with: [secondSignal.early], servers: { $0.servers(logger: logger) }, hangups: hangups)
+                    .run(with: [forcedStop.early], servers: { $0.servers(logger: logger) }, hangups: hangups)
                 story?.say("Stopped.")
             } catch let error as StoreError {
                 throw CommandError(error)

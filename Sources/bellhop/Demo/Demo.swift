@@ -40,9 +40,9 @@ struct Demo: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let secondSignal = SecondSignal(Self.signals.map(\.rawValue)) { number, _ in Glibc.exit(128 + number) }
-        defer { withExtendedLifetime(secondSignal) {} }
-        let early = secondSignal.early
+        let forcedStop = ForcedStop(Self.signals.map(\.rawValue)) { number, _ in Glibc.exit(128 + number) }
+        defer { withExtendedLifetime(forcedStop) {} }
+        let early = forcedStop.early
         let folder = try DemoFolder(isKept: keep)
         let clock = DemoClock(startingAt: Self.start, speed: speed)
         // The sessions must outlast the morning of half an hour.

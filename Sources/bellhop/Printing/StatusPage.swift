@@ -148,7 +148,7 @@ struct StatusPage {
         return table(ofSources: shown) + rest(more) + reasons
     }
 
-    /// The notices about sources that still hold, truncated to one line each in the short form.
+    /// The current notices about sources, truncated to one line each in the short form.
     private func notices(limit: Int) -> [String] {
         let all = allSources.flatMap { source in
             source["notices"].texts.map { "\(source["source"].words(in: zone)): \($0)" }

@@ -119,7 +119,7 @@ import Testing
         #expect(source.requests.lists.map { ($0 - start) / .seconds(1) } == [0, 60, 130, 190, 250])
     }
 
-    @Test func `a rest that began while the clock was ahead ends in its time`() async throws {
+    @Test func `a rest that began while the clock was ahead takes no longer after the clock is set back`() async throws {
         let wall = WallClock()
         let bench = try Bench(clock: wall.steady, wall: wall)
         let source = ScriptedSource(clock: wall.steady)

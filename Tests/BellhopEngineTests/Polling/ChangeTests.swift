@@ -241,7 +241,7 @@ import Testing
         #expect(bench.recorder.count("source.notice") == 1)
     }
 
-    @Test func `a notice holds until the source has none for the details of other tasks`() async throws {
+    @Test func `a notice stays current until the source reads other tasks' details without one`() async throws {
         let (bench, source) = try Bench.with(tasks(0..<2))
         var poller = bench.poller(source)
         source.edit { $0.notice = "The account may not read details." }

@@ -230,7 +230,7 @@ import Testing
         #expect(try await agent.bench.store.state(for: [key]).isEmpty)
     }
 
-    @Test func `the events of an escalation that nobody answers are kept only as long as an answer closes its alerts`()
+    @Test func `the events of an unanswered escalation are kept only as long as an answer closes its alerts`()
         async throws
     {
         let rule = """

@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `in a test that gives nothing of a source its tasks are unknown, and with an empty list there are none`() throws {
+    @Test func `a test without tasks of a source leaves them unknown, and with an empty list the source has none`() throws {
         func problems(_ tasks: String) throws -> [String] {
             let event = "      - task_created: {task: {id: a1, number: INC1, parent: INCb}}\n"
             let test = "tests:\n  - name: t\n    given:\n\(tasks)\(event)    expect: []"

@@ -117,9 +117,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `the status shows the scope that a source was opened with last, though the clock was ahead before`(
         _ kind: StoreUnderTest
-    )
-        async throws
-    {
+    ) async throws {
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.after(9999))
         var other = Sample.scope
@@ -161,7 +159,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `failures that were announced go on in the scope that the source has now`(_ kind: StoreUnderTest) async throws {
+    func `announced failures move to the present scope of the source`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         var health = SourceHealth(

@@ -116,7 +116,7 @@ struct EmailConnection: MessageReceiver, Connection {
 
     func send(_ message: Message, for delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         let id = MessageID(delivery: delivery.id.text, host: from.host)
-        // A connection of another kind may have begun the conversation under this name. And the first mail, which a person retries because
+        // Without an id, a connection of another kind that had this name began the conversation. A first mail that a person retries, because
         // only some recipients have it, does not answer itself.
         var first = attempt.firstMessage
         if first?["message_id"] == nil || first?["message_id"] == .string(id.text) { first = nil }

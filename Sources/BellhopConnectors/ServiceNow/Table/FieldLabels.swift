@@ -17,7 +17,8 @@ actor FieldLabels {
     /// Fields whose dictionary entry this account could not read, and when.
     private var unreadable: [String: Timestamp] = [:]
 
-    /// How old choices that lack a text, or a missing right, must be before they are read again: it may have been added.
+    /// After this time, choices that lack a text, or an unreadable dictionary entry, are read again: the text or the right may have been
+    /// added.
     private static let missLife = Duration.seconds(60)
 
     private static let labelLife = Duration.seconds(3600)
