@@ -76,15 +76,21 @@ import Testing
         }
     }
 
+    /// Runs an exporter until its first request, with three spans, meets the fault.
+    private func runToFirstRequest(_ address: String, meeting fault: Fault) async throws -> Task<Void, any Error> {
+        simulation.faults.add(fault, path: "/otlp/v1/traces")
+        happen(3)
+        let exporter = try exporter(address)
+        let running = Task { try await exporter.run() }
+        try await clock.waitForSleepers(2)
+        await clock.advance(by: TelemetryExporter.spanPeriod)
+        try await until { simulation.requests.count(path: "/otlp/v1/traces") == 1 }
+        return running
+    }
+
     @Test func `a request to a busy receiver is retried after its Retry-After, and nothing is lost`() async throws {
         try await SimulatorServer(simulation).serve { address in
-            simulation.faults.add(.unavailable(.seconds(7)), path: "/otlp/v1/traces")
-            happen(3)
-            let exporter = try exporter(address)
-            let running = Task { try await exporter.run() }
-            try await clock.waitForSleepers(2)
-            await clock.advance(by: TelemetryExporter.spanPeriod)
-            try await until { simulation.requests.count(path: "/otlp/v1/traces") == 1 }
+            let running = try await runToFirstRequest(address, meeting: .unavailable(.seconds(7)))
             try await clock.waitForSleepers(2)
             #expect(clock.nextDeadline.map { $0 - clock.now } == .seconds(7))
             #expect(simulation.telemetry.spans.isEmpty)
@@ -100,13 +106,7 @@ import Testing
     @Test(arguments: [Fault.hangs, .unavailable(.seconds(7))])
     func `spans that are being sent at a stop, or wait for their next attempt, are sent once more`(_ fault: Fault) async throws {
         try await SimulatorServer(simulation).serve { address in
-            simulation.faults.add(fault, path: "/otlp/v1/traces")
-            happen(3)
-            let exporter = try exporter(address)
-            let running = Task { try await exporter.run() }
-            try await clock.waitForSleepers(2)
-            await clock.advance(by: TelemetryExporter.spanPeriod)
-            try await until { simulation.requests.count(path: "/otlp/v1/traces") == 1 }
+            let running = try await runToFirstRequest(address, meeting: fault)
             if fault != .hangs { try await clock.waitForSleepers(2) }
             running.cancel()
             _ = await running.result

@@ -97,6 +97,11 @@ struct SecretReloader {
             report(.connection(connection), rebound)
             await wake(connection)
         }
+        await reloadKeys(in: content)
+    }
+
+    /// Reads again the keys with which requests from other systems are checked.
+    private func reloadKeys(in content: [UInt8]) async {
         guard let handler else { return }
         for endpoint in assembly.configuration.inbound.endpoints
         where !ConfigurationLoader.secretNames(ofSource: endpoint.source, in: content).isEmpty {

@@ -29,7 +29,7 @@ public struct SettingsReader<Deferred: Sendable> {
     /// - Parameters:
     ///   - hidesValues: true for a file that may hold secrets: messages then quote no line of it, and of a key that runs into its value
     ///     only the name. Invalid values of settings that are not secret are still reported.
-    ///   - checksNumbers: whether numbers in any JSON must be written as they are used; in a field they always must.
+    ///   - checksNumbers: whether numbers inside JSON must be written as they are used, too. Numbers of fields always must.
     public init(file: String, hidesValues: Bool = false, checksNumbers: Bool = false, hook: @escaping Hook) {
         (self.file, self.hook, self.hidesValues, self.checksNumbers) = (file, hook, hidesValues, checksNumbers)
     }

@@ -44,19 +44,10 @@ struct JournalWatch: Sendable {
         let deep = min(cursor.reread, cursor.watermark) - times.reconcile - times.overlap
         // The account may have been given the right to read the journal, or was refused by mistake.
         if isDue, access.now == .closed { access.set(.unknown) }
-        var entries: [TaskComment]? = []
-        if known.count + tasks.count > 0 {
-            let keys = known.count + tasks.count <= Self.maxNamed ? known.map(\.key) + tasks.sorted() : nil
-            let walk = Walk.window(
-                field: "sys_created_on", from: max(isDue ? deep : cursor.watermark - times.overlap, cursor.floor),
-                through: max(end, cursor.watermark))
-            if keys == nil {
-                // Other tasks can have any number of hidden entries, so some of these tasks show first what the account may read.
-                let some = (touched ?? []) + known.prefix(Self.maxNamed).map(\.key)
-                try await findAccess(by: Array(some.prefix(Self.maxNamed)))
-            }
-            entries = access.now == .closed ? nil : try await journal(of: keys, walk)
-        }
+        let walk = Walk.window(
+            field: "sys_created_on", from: max(isDue ? deep : cursor.watermark - times.overlap, cursor.floor),
+            through: max(end, cursor.watermark))
+        var entries = try await journal(of: known, and: tasks, touched: touched, walk)
         var result = Entries(cursor: cursor)
         let origin: JournalCursor.Origin = entries == nil ? .histories : .journal
         if entries == nil {
@@ -91,7 +82,21 @@ struct JournalWatch: Sendable {
         return result
     }
 
-    /// The entries of the journal's table; nil if the account may not read it.
+    /// The entries of the known and the new tasks in the journal's table; nil if the account may not read it.
+    private func journal(
+        of known: KnownTasks, and new: Set<TaskKey>, touched: [TaskKey]?, _ walk: Walk
+    ) async throws(Failure) -> [TaskComment]? {
+        if known.count + new.count == 0 { return [] }
+        let keys = known.count + new.count <= Self.maxNamed ? known.map(\.key) + new.sorted() : nil
+        if keys == nil {
+            // Other tasks can have any number of hidden entries, so some of these tasks show first what the account may read.
+            let some = (touched ?? []) + known.prefix(Self.maxNamed).map(\.key)
+            try await findAccess(by: Array(some.prefix(Self.maxNamed)))
+        }
+        return access.now == .closed ? nil : try await journal(of: keys, walk)
+    }
+
+    /// The entries of these tasks, or of all, in the journal's table; nil if the account may not read it.
     private func journal(of keys: [TaskKey]?, _ walk: Walk) async throws(Failure) -> [TaskComment]? {
         let rows: TableWalk.Rows
         do throws(Failure) {

@@ -55,20 +55,25 @@ struct TaskHistories: Sendable {
                 }
             }
         }
-        entries.notices.append(
+        entries.notices = notices(unreadable)
+        return entries
+    }
+
+    private func notices(_ unreadable: Set<JournalHistory.Unreadable>) -> [String] {
+        var notices = [
             "The account \(connection.username) may not read the journal's table (sys_journal_field), so comments are read from the tasks' own histories: their authors are display names."
-        )
+        ]
         if unreadable.contains(.times) {
-            entries.notices.append(
+            notices.append(
                 "The times in the histories of tasks cannot be read, so their comments produce no events: set the date format of \(connection.username) to yyyy-MM-dd HH:mm:ss."
             )
         }
         if unreadable.contains(.heading) {
-            entries.notices.append(
+            notices.append(
                 "In the histories of some tasks, the label in the headings differs from the journal's label in the dictionary, so their comments produce no events: check the labels of \(kinds.joined(separator: " and ")) in sys_dictionary and sys_documentation."
             )
         }
-        return entries
+        return notices
     }
 
     /// Columns that a row shows both in UTC and in the user's format. They reveal the format and time zone of the histories.

@@ -68,25 +68,25 @@ struct DeliveryDecision: ParsableArguments {
             try await link.answer(.apply(command, deliveries: batch))
         }
         let reasons = try await error == nil && refused > 0 ? refusals(of: command, among: chosen, decided, link) : []
-        let rule =
+        let reason =
             reasons.isEmpty
             ? "Only \(command.states.map(\.rawValue).alternatives) deliveries can be \(Self.participle(command))."
             : reasons.joined(separator: " ")
-        if error == nil, changed == 0, refused > 0, !ids.isEmpty { throw CommandError(.problem, rule) }
+        if error == nil, changed == 0, refused > 0, !ids.isEmpty { throw CommandError(.problem, reason) }
         if error == nil || !decided.isEmpty { report(command, changed: changed, decided) }
         if let error { throw error }
         guard refused > 0, !output.json else { return }
-        Console.sentence("\(counted(refused, "other was", "others were")) not \(Self.participle(command)). \(rule)")
+        Console.sentence("\(counted(refused, "other was", "others were")) not \(Self.participle(command)). \(reason)")
     }
 
     private static func participle(_ command: DeliveryCommand) -> String { command == .retry ? "retried" : "dropped" }
 
-    /// Why some deliveries cannot be retried or dropped: a sentence for each of their states.
+    /// Why some deliveries cannot be retried or dropped: a sentence for all that have the same reason.
     /// - Parameter decided: those whose state allowed it. They have other states now; only outdated ones were refused.
     private func refusals(
         of command: DeliveryCommand, among ids: [String], _ decided: [JSON], _ link: StoreLink
     ) async throws(CommandError) -> [String] {
-        var named: [(state: DeliveryState, outdated: String?, ids: [String])] = []
+        var groups: [(state: DeliveryState, reason: String?, ids: [String])] = []
         for id in ids.prefix(Self.maxShown) {
             let delivery = try await link.rows(.deliveries(DeliveryQuery(id: id, limit: 1))).first
             guard let state = delivery?["state"]?.asString.flatMap(DeliveryState.init(rawValue:)), !command.states.contains(state)
@@ -96,18 +96,19 @@ struct DeliveryDecision: ParsableArguments {
             let whole = delivery?["id"]?.asString ?? id
             let short = String(whole.prefix(12))
             let message = delivery?["error"]?["message"]?.asString
-            let outdated = state == .dropped && message == Failure.outdated.message ? message : nil
-            if outdated == nil, decided.contains(.string(whole)) { continue }
-            if let place = named.firstIndex(where: { $0.state == state && $0.outdated == outdated }) {
-                named[place].ids.append(short)
+            // The retry itself drops an outdated message.
+            let reason = state == .dropped && message == Failure.outdated.message ? message : nil
+            if reason == nil, decided.contains(.string(whole)) { continue }
+            if let place = groups.firstIndex(where: { $0.state == state && $0.reason == reason }) {
+                groups[place].ids.append(short)
             } else {
-                named.append((state, outdated, [short]))
+                groups.append((state, reason, [short]))
             }
         }
-        return named.map { state, outdated, ids in
+        return groups.map { state, reason, ids in
             let subject = ids.count == 1 ? "Delivery \(ids[0]) is" : "Deliveries \(ids.joined(separator: ", ")) are"
             return "\(subject) `\(state.rawValue)`"
-                + (outdated.map { ": \($0)" } ?? " and \(Self.refusal(of: command, for: state))")
+                + (reason.map { ": \($0)" } ?? " and \(Self.refusal(of: command, for: state))")
         }
     }
 
