@@ -1,6 +1,5 @@
 import BellhopCore
 import BellhopTesting
-import Foundation
 import Glibc
 import Simulator
 import Testing
@@ -85,50 +84,6 @@ import Testing
             }
             let attempts = try await stage.deliveries("done").compactMap { $0["attempts"]?.asInt }.reduce(0, +)
             #expect(attempts > 1 && attempts == hook.received(by: "hook").count)
-        }
-    }
-
-    /// A socket that is connected to a path.
-    private static func connect(to path: String) throws -> Int32 {
-        let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        try #require(socket >= 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
-        let result = withUnsafePointer(to: address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        try #require(result == 0, "\(String(cString: strerror(errno)))")
-        return socket
-    }
-
-    /// How long a process has used a processor, in hundredths of a second (proc(5)).
-    private static func processorTime(of process: Int32) throws -> Int {
-        let facts = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8).split(separator: ") ").last ?? ""
-        return facts.split(separator: " ").dropFirst(11).prefix(2).compactMap { Int($0) }.reduce(0, +)
-    }
-
-    @Test func `an agent without a free file descriptor waits for one instead of keeping a processor busy`() async throws {
-        try await Stage.set(rules: Self.logging("A")) { stage in
-            let limit = 96
-            let agent = try stage.start(["run"], under: ["/bin/sh", "-c", "ulimit -n \(limit); exec \"$@\"", "sh"])
-            try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
-            var clients: [Int32] = []
-            defer { for client in clients { close(client) } }
-            for _ in 1...limit { clients.append(try Self.connect(to: stage.folder.path + "/bellhop.db.sock")) }
-            try await eventually("it has no free file descriptor") {
-                try FileManager.default.contentsOfDirectory(atPath: "/proc/\(agent.id)/fd").count == limit
-            }
-            let before = try Self.processorTime(of: agent.id)
-            try await Task.sleep(for: .seconds(1))
-            #expect(try Self.processorTime(of: agent.id) - before < 50)
-            while let client = clients.popLast() { close(client) }
-            try await eventually("it answers again") {
-                try await stage.bellhop("status").output.contains("is running: process \(agent.id)")
-            }
-            #expect(await agent.stop().code == 0)
         }
     }
 

@@ -1,10 +1,11 @@
 import BellhopCore
 import BellhopTesting
+import Foundation
 import Glibc
 import Simulator
 import Testing
 
-/// Strangers that connect to a running agent and send nothing.
+/// Clients that connect to a running agent and send nothing.
 @Suite(.timeLimit(.minutes(5))) struct `Idle connections to an agent` {
     private static let rules = """
         rule: acknowledge
@@ -26,10 +27,10 @@ import Testing
             var sockets: [Int32] = []
             defer { for socket in sockets { close(socket) } }
             try await eventually("it listens") {
-                sockets += Self.connection(port).map { [$0] } ?? []
+                sockets += Self.connection(toPort: port).map { [$0] } ?? []
                 return !sockets.isEmpty
             }
-            sockets += (1...600).compactMap { _ in Self.connection(port) }
+            sockets += (1...600).compactMap { _ in Self.connection(toPort: port) }
             let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
             try await eventually("the program ran") { try await stage.deliveries("done").contains { $0["action"] == "exec" } }
             try await eventually("the comment is written") { stage.notes(on: task.id).count == 1 }
@@ -37,16 +38,57 @@ import Testing
         }
     }
 
+    /// How long a process has used a processor, in hundredths of a second (proc(5)).
+    private static func processorTime(of process: Int32) throws -> Int {
+        let facts = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8).split(separator: ") ").last ?? ""
+        return facts.split(separator: " ").dropFirst(11).prefix(2).compactMap { Int($0) }.reduce(0, +)
+    }
+
+    @Test func `an agent without a free file descriptor waits for one instead of keeping a processor busy`() async throws {
+        try await Stage.set(rules: "rule: note\non: task_created\ndo: [{log: x}]\n") { stage in
+            let limit = 96
+            let agent = try stage.start(["run"], under: ["/bin/sh", "-c", "ulimit -n \(limit); exec \"$@\"", "sh"])
+            try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
+            var clients: [Int32] = []
+            defer { for client in clients { close(client) } }
+            let path = stage.folder.path + "/bellhop.db.sock"
+            for _ in 1...limit { clients.append(try #require(Self.connection(toPath: path))) }
+            try await eventually("it has no free file descriptor") {
+                try FileManager.default.contentsOfDirectory(atPath: "/proc/\(agent.id)/fd").count == limit
+            }
+            let before = try Self.processorTime(of: agent.id)
+            try await Task.sleep(for: .seconds(1))
+            #expect(try Self.processorTime(of: agent.id) - before < 50)
+            while let client = clients.popLast() { close(client) }
+            try await eventually("it answers again") {
+                try await stage.bellhop("status").output.contains("is running: process \(agent.id)")
+            }
+            #expect(await agent.stop().code == 0)
+        }
+    }
+
     /// A new connection to a port of this machine; nil if nothing listens there.
-    private static func connection(_ port: Int) -> Int32? {
-        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    private static func connection(toPort port: Int) -> Int32? {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian
         address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        let code = withUnsafePointer(to: &address) { pointer in
+        return connection(AF_INET, to: address)
+    }
+
+    /// A new connection to a socket file; nil if nothing listens there.
+    private static func connection(toPath path: String) -> Int32? {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        return connection(AF_UNIX, to: address)
+    }
+
+    private static func connection<Address>(_ family: Int32, to address: Address) -> Int32? {
+        let socket = Glibc.socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let code = withUnsafePointer(to: address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                connect(socket, $0, socklen_t(MemoryLayout<Address>.size))
             }
         }
         if code == 0 { return socket }
