@@ -37,7 +37,9 @@ package final class InboundConnections: Sendable {
     /// - Parameters:
     ///   - most: the limit of open connections.
     ///   - server: lowers the limit to its share of the files and sockets that this process may have open.
-    package convenience init(most: Int, of server: Server) { self.init(most: min(most, Descriptor.limit / server.filesPerConnection)) }
+    package convenience init(most: Int, of server: Server) {
+        self.init(most: min(most, Descriptor.limit / server.filesPerConnection))
+    }
 
     /// The servers, by the settings of bellhop.yaml that name their addresses.
     package enum Server: String, Sendable, CaseIterable {
