@@ -39,7 +39,7 @@ final class RuleInstallation: Sendable {
         await gate.enterUncancelled()
         defer { gate.leave() }
         do throws(AssemblyError) {
-            _ = try await installInGate(isForFields: isForFields && refusal == nil)
+            _ = try await installInGate(reportsLoad: !isForFields || refusal != nil)
             latestRefusal.withLock { $0 = nil }
         } catch {
             switch error {
@@ -62,10 +62,10 @@ final class RuleInstallation: Sendable {
     func install() async throws(AssemblyError) -> RuleLoading.Loaded {
         await gate.enterUncancelled()
         defer { gate.leave() }
-        return try await installInGate(isForFields: false)
+        return try await installInGate(reportsLoad: true)
     }
 
-    private func installInGate(isForFields: Bool) async throws(AssemblyError) -> RuleLoading.Loaded {
+    private func installInGate(reportsLoad: Bool) async throws(AssemblyError) -> RuleLoading.Loaded {
         let loaded = try await rethrowing(as: AssemblyError.diagnostics) { () async throws(Diagnostics) in
             try await RuleLoading.book(configuration, sources: connectors.sources)
         }
@@ -77,7 +77,7 @@ final class RuleInstallation: Sendable {
             try await shelf.install(loaded.book, in: context)
             try await RulesInForce(configuration, loaded.found.rules, at: context.clock.now).keep(in: context.store)
         }
-        if !isForFields {
+        if reportsLoad {
             context.signals.emit(.rulesLoaded(count: loaded.book.rules.count, warnings: loaded.book.warnings.count))
         }
         return loaded
