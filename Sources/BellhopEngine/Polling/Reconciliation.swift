@@ -231,8 +231,8 @@ struct TasksToRead: Sendable {
     }
 
     /// The tasks as the details show them. A task that left between the two requests has no details and is omitted.
-    /// - Parameter redefinedSince: as in the answer. A task that was last read before one of the moments is stored again, also unchanged:
-    ///   otherwise its next change of that field would be lost after a restart.
+    /// - Parameter redefinedSince: as in the answer. A task that was last read before one of the moments is stored again even if it is
+    ///   unchanged: otherwise its next change of that field would be lost after a restart.
     func read(_ details: Details, known: KnownTasks, redefinedSince: [String: Timestamp]) -> [ReadTask] {
         let latest = redefinedSince.values.max()
         var read: [ReadTask] = []
@@ -245,10 +245,11 @@ struct TasksToRead: Sendable {
             }
             let content = text.fingerprint
             let before = task?.refreshed
-            let isReread = if let latest, let before { text.isRead && before < latest } else { false }
+            let wasReadByOldDefinition = if let latest, let before { text.isRead && before < latest } else { false }
             read.append(
                 ReadTask(
-                    key: key, listed: listed, text: text, content: content, isAsStored: task?.content == content && !isReread,
+                    key: key, listed: listed, text: text, content: content,
+                    isAsStored: task?.content == content && !wasReadByOldDefinition,
                     wasStale: isStale, readBefore: before))
         }
         return read

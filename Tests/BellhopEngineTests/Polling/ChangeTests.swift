@@ -95,7 +95,7 @@ import Testing
             ])
     }
 
-    @Test func `after a restart, the change of a field is reported that had the same value when it was read in another way`()
+    @Test func `after a restart, the next change of a redefined field is reported, although its new definition left its value`()
         async throws
     {
         let (bench, source, _) = try await Bench.polled([task("a", fields: ["priority": 3])])
@@ -110,7 +110,7 @@ import Testing
         #expect(try await bench.eventLines() == ["task_changed a priority: 3 → 4"])
     }
 
-    @Test func `after the clock was set back, the change of a field is reported that was read in another way before`()
+    @Test func `after the clock was set back, the next change of a field that was redefined before is reported`()
         async throws
     {
         var (bench, source, poller) = try await Bench.polled([task("a", fields: ["priority": 3])])
