@@ -223,7 +223,10 @@ extension TestComparison.ActualAction {
         let names: [String]
         switch arguments {
         case .values(let values): names = (task == nil ? [] : ["task"]) + values.keys
-        case .message: names = ["to", "title", "text", "list", "link"]
+        case .message(let message):
+            names =
+                ["to", "title", "text", "list", "link", "thread"] + (message.update ? ["update"] : [])
+                + (message.resolve ? ["resolve"] : [])
         }
         for name in names {
             if let value = values(of: name).first, value != "" { shown.append("\(name): \(value.text)") }

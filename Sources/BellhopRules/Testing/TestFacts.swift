@@ -75,7 +75,11 @@ struct TestFacts: ProblemCollector {
             let names = schema.fields.map(\.name) + Snapshot.ownNames
             let help = Suggestion.didYouMean(name, among: names)
             let isOwn = context.isOpen && (help == nil || schema.isCustom(name))
-            if !isOwn { report("unknown-field", "the source declares no field `\(name)`", at: key, help: help) }
+            if !isOwn {
+                report(
+                    "unknown-field", "the source declares no field `\(name)`", at: key,
+                    help: help ?? "declare it under `fields` of the source, if its tasks have it")
+            }
             return json(node) ?? .null
         }
         if node.isNull { return declared.type == .text ? "" : .null }

@@ -184,6 +184,23 @@ import Testing
         #expect(try problems(Self.doing, given, expect: "      - comment: {}").isEmpty)
     }
 
+    @Test func `a message that was not expected is shown with its thread, and with what it does to the thread`() throws {
+        func help(_ keys: String) throws -> [String?] {
+            let rule = "do:\n  - notify: {to: ops, title: Gone, thread: a1\(keys)}\n"
+            return try problems(rule, Self.event, expect: "      []").map(\.help)
+        }
+        #expect(try help("") == ["notify: {to: [\"ops\"], title: \"Gone\", thread: \"a1\"}"])
+        #expect(try help(", resolve: true") == ["notify: {to: [\"ops\"], title: \"Gone\", thread: \"a1\", resolve: true}"])
+        #expect(try help(", update: true") == ["notify: {to: [\"ops\"], title: \"Gone\", thread: \"a1\", update: true}"])
+    }
+
+    @Test func `a field that no name resembles is refused with the advice to declare it`() throws {
+        let given = "      - task_created: {task: {id: a1, caller_is_vip: true}}"
+        let error = #expect(throws: Diagnostics.self) { try problems(Self.doing, given, expect: "      - comment: {}") }
+        #expect(error?.all.map(\.message) == ["the source declares no field `caller_is_vip`"])
+        #expect(error?.all.map(\.help) == ["declare it under `fields` of the source, if its tasks have it"])
+    }
+
     @Test func `only limits a test to some rules, and an unknown rule is refused with a suggestion`() throws {
         let files = [
             RuleFile("rules/a.yaml", "rule: a\non: task_created\ndo: [{log: a}]\n---\nrule: b\non: task_created\ndo: [{log: b}]")
