@@ -35,8 +35,13 @@ struct PlanPage {
         case .added: return ("+", name)
         case .removed: return ("-", name)
         case .changed:
-            let timers = rule.keepsTimers.map { $0 ? "; its timers continue" : "; its timers and groups start again" } ?? ""
-            return ("~", "\(name): \(rule.parts.map(self.name).joined(separator: ", "))\(timers)")
+            let parts = rule.parts.map(self.name).joined(separator: ", ")
+            guard let keepsTimers = rule.keepsTimers else { return ("~", "\(name): \(parts)") }
+            let timers =
+                keepsTimers
+                ? "its schedule, waits, counts and groups continue"
+                : "its schedule begins anew, and its waits, counts and groups under way end"
+            return ("~", "\(name): \(parts); \(timers)")
         }
     }
 
