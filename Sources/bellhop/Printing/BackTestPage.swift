@@ -101,7 +101,9 @@ struct BackTestPage {
     }
 
     private func words(_ counts: [(String, Int)]) -> String {
-        counts.sorted { ($1.1, $0.0) < ($0.1, $1.0) }.map { "\($0.1) \($0.0.replacing("_", with: " "))" }.joined(separator: ", ")
+        if counts.isEmpty { return "-" }
+        return counts.sorted { ($1.1, $0.0) < ($0.1, $1.0) }.map { "\($0.1) \($0.0.replacing("_", with: " "))" }
+            .joined(separator: ", ")
     }
 
     private func time(_ moment: Timestamp) -> String { zone.dateAndClock(moment) }
