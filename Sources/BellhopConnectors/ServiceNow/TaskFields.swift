@@ -29,7 +29,7 @@ enum TaskFields {
 
     /// The fields of a task while nothing is known about the instance.
     static let assumed = made(
-        (standard + ["parent", "cmdb_ci", "start_date", "end_date"]).map {
+        (standard + ["parent", "cmdb_ci", "sla_due", "start_date", "end_date"]).map {
             TaskSchema.Field($0, type(of: $0), holdsID: target(of: $0) != nil)
         })
 
