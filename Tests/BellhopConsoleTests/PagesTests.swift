@@ -343,4 +343,15 @@ import Testing
             ConsoleRequest("GET", "/events", headers: [("Cookie", browser.cookie + "; bellhop_zone=Asia%2FTokyo")]))
         #expect(answer.text.contains(">2026-01-05 18:00:00</time>"))
     }
+
+    @Test func `a time within a sentence of the agent is in the browser's zone, too`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen(["Printer"], initial: .available)
+        _ = try await fixture.view.ask(.pause(.receiver("ops"), reason: "it moves until 2026-01-05T10:00:00.25Z"))
+        let browser = try await fixture.logIn(as: .viewer)
+        let address = "/deliveries/" + (await fixture.deliveryID())
+        let answer = await fixture.desk.answer(
+            ConsoleRequest("GET", address, headers: [("Cookie", browser.cookie + "; bellhop_zone=Asia%2FTokyo")]))
+        #expect(answer.text.contains("</strong> it moves until 2026-01-05 19:00:00</dd>"))
+    }
 }

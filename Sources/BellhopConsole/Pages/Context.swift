@@ -67,6 +67,9 @@ struct PageContext: Sendable {
     /// The field with the session's form token (``Visitor/Session/formToken``).
     var formToken: HTML { "<input type=\"hidden\" name=\"form_token\" value=\"\(visitor.session?.formToken ?? "")\">" }
 
+    /// A sentence of the agent in the visitor's language, with its times in the visitor's zone.
+    func sentence(_ english: String) -> String { t.sentence(english).withLocalTimes(in: zone, ofAnyOffset: true) }
+
     /// A moment, in the visitor's zone.
     func time(_ json: JSON?) -> HTML {
         guard let text = json?.asString else { return "" }
@@ -75,9 +78,7 @@ struct PageContext: Sendable {
     }
 
     func time(_ moment: Timestamp) -> HTML {
-        let local = zone.local(moment)
-        let clock = "\(local.hour.twoDigits):\(local.minute.twoDigits):\(local.second.twoDigits)"
-        return "<time datetime=\"\(moment.rfc3339)\">\(day(moment)) \(clock)</time>"
+        "<time datetime=\"\(moment.rfc3339)\">\(zone.dateAndClock(moment))</time>"
     }
 
     /// The date of a moment, in the visitor's zone.
@@ -119,7 +120,7 @@ struct PageContext: Sendable {
         }
         let until: HTML = stop["until"]?.asString == nil ? "" : " \(t("until")) \(time(stop["until"]))"
         return
-            "<strong class=\"\(cause == ReceiverStop.Cause.rest.rawValue ? "plain" : "bad" as HTML)\">\(name)</strong>\(until) \(t.sentence(stop["reason"].textOrEmpty))"
+            "<strong class=\"\(cause == ReceiverStop.Cause.rest.rawValue ? "plain" : "bad" as HTML)\">\(name)</strong>\(until) \(sentence(stop["reason"].textOrEmpty))"
     }
 
     static func tone(_ state: String) -> HTML {

@@ -74,7 +74,7 @@ struct BackTestPage {
                 "\(Self.counts(rule["deliveries"], t))", "\(Self.counts(rule["verdicts"], t))", "\(rule["error"].textOrEmpty)",
             ]
         }
-        let unknown = report["unknown"].texts.map { sentence -> HTML in "<li>\(t.sentence(sentence))</li>" }
+        let unknown = report["unknown"].texts.map { sentence -> HTML in "<li>\(context.sentence(sentence))</li>" }
         html = """
             <h2>\(t("What the rules would have done"))</h2><p>\(t("Events")): \(report["events"].shown)</p>
             \(context.table(t("Rules"), [t("Rule"), t("Runs"), t("Deliveries"), t("Stopped or waited"), t("Error")], rules))

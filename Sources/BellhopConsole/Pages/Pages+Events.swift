@@ -234,7 +234,7 @@ struct ExplanationView {
         let parts = rule.parts.map { part -> HTML in
             "<li class=\"depth-\(min(part.depth, 6))\"><code>\(part.text)</code> = <code>\(part.brief)</code></li>"
         }
-        let notes = rule.notes.map { note -> HTML in "<p>\(t.sentence(note))</p>" }
+        let notes = rule.notes.map { note -> HTML in "<p>\(context.sentence(note))</p>" }
         let deliveries = rule.deliveries.map { delivery -> HTML in
             let attempts = delivery.attempts.map { attempt -> HTML in
                 "<li>\(context.time(attempt.at)) \(t(attempt.outcome)) \(attempt.detail)</li>"
@@ -244,8 +244,8 @@ struct ExplanationView {
         }
         let replay = rule.ranWhenReplayed ? t("ran when replayed") + " · " : ""
         return """
-            <details\(rule.deliveries.isEmpty ? "" : " open" as HTML)><summary>\(context.ruleLink(rule.rule)) · <strong>\(replay)\(t(rule.verdict.rawValue))</strong> \(t.sentence(rule.reason))</summary>
-            \(RunGraph(rule, for: account, t)?.html)<ul class="parts">\(parts)</ul>\(notes)<ul>\(deliveries)</ul></details>
+            <details\(rule.deliveries.isEmpty ? "" : " open" as HTML)><summary>\(context.ruleLink(rule.rule)) · <strong>\(replay)\(t(rule.verdict.rawValue))</strong> \(context.sentence(rule.reason))</summary>
+            \(RunGraph(rule, for: account, context)?.html)<ul class="parts">\(parts)</ul>\(notes)<ul>\(deliveries)</ul></details>
             """
     }
 }

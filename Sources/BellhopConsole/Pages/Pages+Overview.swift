@@ -14,7 +14,7 @@ extension Pages {
         let list: HTML =
             numbers.isEmpty ? "<p class=\"none\">\(t("None."))</p>" : "<ul class=\"numbers\">\(numbers)</ul>"
         let content: HTML = """
-            <section aria-labelledby="needs"><h2 id="needs">\(t("Needs a person"))</h2>\(needsList(needs, t))</section>
+            <section aria-labelledby="needs"><h2 id="needs">\(t("Needs a person"))</h2>\(needsList(needs, context))</section>
             <section aria-labelledby="counts"><h2 id="counts">\(t("Deliveries"))</h2>\(list)</section>
             <div class="charts"><section aria-labelledby="hours"><h2 id="hours">\(t("Events per hour"))</h2>
             \(BarChart(t("Events per hour"), [.init(t("Events"), "bar", [activity["events"]], until: context.hour)], context).html)</section>
@@ -38,9 +38,10 @@ extension Pages {
         ]
     }
 
-    private static func needsList(_ needs: [String], _ t: Words) -> HTML {
+    private static func needsList(_ needs: [String], _ context: PageContext) -> HTML {
+        let t = context.t
         if needs.isEmpty { return "<p class=\"good\">\(t("Nothing needs a person."))</p>" }
-        let items = needs.map { need -> HTML in "<li>\(t.sentence(need))</li>" }
+        let items = needs.map { need -> HTML in "<li>\(context.sentence(need))</li>" }
         return "<ul class=\"bad\">\(items)</ul>"
     }
 

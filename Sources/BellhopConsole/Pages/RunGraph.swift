@@ -22,8 +22,9 @@ struct RunGraph {
     private static let most = 12
 
     /// Nil if the rule is not for such events.
-    init?(_ account: Explanation.Account, for event: Explanation.EventAccount, _ t: Words) {
+    init?(_ account: Explanation.Account, for event: Explanation.EventAccount, _ context: PageContext) {
         guard account.isRelevant else { return nil }
+        let t = context.t
         var nodes = [Node(title: event.event.event.type.name, text: Pages.summary(event.event.event))]
         let isCondition = [.conditionFalse, .conditionUnknown, .conditionFailed].contains(account.verdict)
         if isCondition || !account.parts.isEmpty {
@@ -36,7 +37,7 @@ struct RunGraph {
         let hasRun = account.verdict == .ran
         nodes.append(
             Node(
-                title: "\(account.rule): \(t(account.verdict.rawValue))", text: t.sentence(account.reason),
+                title: "\(account.rule): \(t(account.verdict.rawValue))", text: context.sentence(account.reason),
                 tone: hasRun ? "good" : "plain"))
         var leaves = account.deliveries.map { delivery in
             Node(
