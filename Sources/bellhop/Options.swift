@@ -168,7 +168,7 @@ extension Suggestion {
     /// The message about a name that does not exist, with the nearest name, or else the hint; without a hint, with all names.
     static func unknown(_ kind: String, _ name: String, among names: [String], otherwise hint: String? = nil) -> String {
         if names.isEmpty, hint == nil { return "There is no \(kind) `\(name.visible)`." }
-        let help = didYouMean(name, among: names) ?? hint ?? "use \(names.joined(separator: ", "))."
+        let help = didYouMean(name, among: names) ?? hint ?? "use \(names.map { "`\($0)`" }.joined(separator: ", "))."
         return "There is no \(kind) `\(name.visible)`: \(help)"
     }
 

@@ -94,7 +94,8 @@ extension Inquirer {
         let found = id.isEmpty ? [] : Array(try await store.events(EventQuery(id: id, limit: 2)))
         let exact = found.first { $0.event.id.text == id }
         guard let event = exact ?? found.first else {
-            throw StoreError(.other, "There is no event \(id.isEmpty ? "without an id" : id): `bellhop events` lists them.")
+            let name = id.isEmpty ? "without an id" : "`\(id)`"
+            throw StoreError(.other, "There is no event \(name): `bellhop events` lists them.")
         }
         guard exact != nil || found.count == 1 else {
             throw StoreError(.other, "Several events begin with \(id): give more of the id.")

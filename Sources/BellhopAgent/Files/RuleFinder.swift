@@ -55,7 +55,9 @@ public enum RuleFinder {
             found.problems.report(
                 Diagnostic(
                     severity, code: "no-rules", "there is no file or folder `\(path)`",
-                    help: isImplicit ? "`bellhop init` writes example rules" : "name a rule file, or a folder with rules"))
+                    help: isImplicit
+                        ? "`bellhop init` writes example rules"
+                        : "name a rule file, or a folder with rules; `bellhop init` writes examples"))
             return
         }
         guard seen.insert("\(facts.st_dev)/\(facts.st_ino)").inserted else { return }

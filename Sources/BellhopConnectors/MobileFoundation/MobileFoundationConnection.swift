@@ -197,7 +197,7 @@ extension MobileFoundationConnection {
             Setting("address", .address, required: true, "The server's address, without a path."),
             Setting("runtime", .text, default: "mfp", "The runtime's context root."),
             Setting("client_id", .text, required: true, "The confidential client's id.", example: "client_id: bellhop"),
-            Setting("client_secret", .secret, required: true, "Its secret."),
+            Setting("client_secret", .secret, required: true, "The confidential client's secret."),
             Setting(
                 "scope", .list(.text), default: "RegisteredClient",
                 "The scopes of a resource's first token; the server reports which other scopes it requires."),

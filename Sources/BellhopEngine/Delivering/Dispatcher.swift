@@ -274,7 +274,7 @@ public struct Dispatcher: Sendable {
             return .failed(
                 Failure(
                     .missingReceiver, .giveUp,
-                    "The configuration no longer has `\(delivery.id.receiver)`; restore it and retry."))
+                    "bellhop.yaml no longer has the connection `\(delivery.id.receiver)`: restore it, then retry the delivery."))
         }
         do throws(Failure) {
             return .delivered(try await action.perform(delivery, attempt: claim.attempt))

@@ -135,8 +135,8 @@ struct Explainer {
             account.reason = Self.noStep
             noteChange(&account, at: event)
         } else if let rule, rule.time.each != nil {
-            let what = rule.time.hold == nil ? "no element had anything to do" : "no wait of `for` began or ended"
-            account.result = (.ran, "it ran through its list, and \(what)")
+            let what = rule.time.hold == nil ? "there was nothing to do" : "no wait of `for` began or ended"
+            account.result = (.ran, "for the tasks of `each`, \(what)")
         } else if let change = facts.change(of: account.rule, since: event) {
             let time = time(change, account.rule)
             account.result = (.unknown, "it would run now, but it was changed at \(time), after the event")

@@ -125,7 +125,7 @@ struct Events: DataCommand {
 
     /// Explains an empty result: for example, no source has the given name.
     func explain(_ link: StoreLink) async throws(CommandError) {
-        if let id { throw CommandError(.problem, "There is no event \(id.visible): `bellhop events` lists them.") }
+        if let id { throw CommandError(.problem, "There is no event `\(id.visible)`: `bellhop events` lists them.") }
         if !source.isEmpty {
             let status = try await link.answer(.status)
             // Events come from sources, from connections (logins), and from rules (schedules).
@@ -137,7 +137,7 @@ struct Events: DataCommand {
             }
             Console.note("No event comes from \(source.map { "`\($0.visible)`" }.joined(separator: " or ")).")
         } else if let task {
-            Console.note("There is no event about a task \(task.visible).")
+            Console.note("There is no event about a task `\(task.visible)`.")
         }
     }
 

@@ -194,7 +194,7 @@ struct Explain: DataCommand {
         }
         throw CommandError(
             .problem,
-            "There is no event \(subject.visible), and no event about a task of this name. \(try await kept(link)) A task that existed "
+            "There is no event `\(subject.visible)`, and no event about a task of this name. \(try await kept(link)) A task that existed "
                 + "at the first poll of its source has no event. `bellhop events` lists the stored events.")
     }
 

@@ -27,7 +27,7 @@ struct StoredSubjects: Sendable {
         let found = try await config.storeLink().rows(.events(EventQuery(id: id, limit: 2)))
         let exact = found.first { $0["id"]?.asString == id }
         guard let json = exact ?? found.first else {
-            throw CommandError(.problem, "There is no event \(id.visible): `bellhop events` lists them.")
+            throw CommandError(.problem, "There is no event `\(id.visible)`: `bellhop events` lists them.")
         }
         guard exact != nil || found.count == 1 else {
             throw CommandError(.problem, "Several events begin with \(id.visible). Give more of the id.")
