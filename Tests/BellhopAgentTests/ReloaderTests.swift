@@ -179,15 +179,36 @@ import Testing
         #expect(symlink("../shared/b.yaml", folder.path + "/plain/b.yaml") == 0)
         let found = RuleFinder.find([folder.path + "/current/rules", folder.path + "/plain"])
         #expect(found.rules.count == 3)
-        func changes() throws -> AsyncStream<Void> {
-            try #require(Watcher.changes(in: Array(Set(found.folders)), links: found.links))
-        }
-        var swaps = try changes().makeAsyncIterator()
+        var swaps = try Self.changes(of: found).makeAsyncIterator()
         #expect(symlink("releases/2", folder.path + "/next") == 0)
         #expect(rename(folder.path + "/next", folder.path + "/current") == 0)
         #expect(await swaps.next() != nil)
-        var edits = try changes().makeAsyncIterator()
+        var edits = try Self.changes(of: found).makeAsyncIterator()
         try folder.write("shared/b.yaml", Self.rule + "# edited\n")
         #expect(await edits.next() != nil)
+    }
+
+    private static func changes(of found: RuleFinder.Found) throws -> AsyncStream<Void> {
+        try #require(Watcher.changes(in: Array(Set(found.folders)), names: found.names))
+    }
+
+    @Test(arguments: [("rules", "rules"), ("current/rules", "current"), ("link", "releases/next")])
+    func `what is missing on the way to the rules is noticed when it is there`(place: String, missing: String) async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("releases/1/rules/a.yaml", Self.rule)
+        #expect(symlink("releases/next/rules", folder.path + "/link") == 0)
+        let found = RuleFinder.find([folder.path + "/" + place])
+        #expect(found.rules.isEmpty)
+        var changes = try Self.changes(of: found).makeAsyncIterator()
+        #expect(symlink(folder.path + "/releases/1", folder.path + "/" + missing) == 0)
+        #expect(await changes.next() != nil)
+    }
+
+    @Test func `a file of any name that is named as a file of rules is watched`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("lone.rules", Self.rule)
+        var changes = try Self.changes(of: RuleFinder.find([folder.path + "/lone.rules"])).makeAsyncIterator()
+        try folder.write("lone.rules", Self.rule + "# edited\n")
+        #expect(await changes.next() != nil)
     }
 }

@@ -57,7 +57,7 @@ struct Reloader: Service {
             let requests = asked.rings
             let found = RuleFinder.find(assembly.configuration.rules)
             await withDiscardingTaskGroup { group in
-                if let changes = Watcher.changes(in: Array(Set(found.folders)).sorted(), links: found.links) {
+                if let changes = Watcher.changes(in: Array(Set(found.folders)).sorted(), names: found.names) {
                     group.addTask { for await _ in changes { changed.ring() } }
                 } else {
                     assembly.context.signals.emit(.rulesUnwatched)

@@ -11,8 +11,9 @@ public enum RuleFinder {
         public var tests: [RuleFile] = []
         /// The folders to watch: a change in them can change the rules.
         public var folders: [String] = []
-        /// The names of the links on the way to the rules: one that is replaced can change the rules.
-        var links: Set<String> = []
+        /// The names in these folders that matter besides those of rule files: links on the way to the rules, what is missing there, and
+        /// files that `rules` names.
+        var names: Set<String> = []
         public var problems = Diagnostics()
 
         /// A fingerprint of all files found: the same for the same rules.
@@ -46,11 +47,9 @@ public enum RuleFinder {
     }
 
     private static func take(_ path: String, isImplicit: Bool, isNamed: Bool, _ found: inout Found, _ seen: inout Set<String>) {
-        if isNamed || SharedFile.isLink(path) { watchLinks(to: path, &found) }
+        if isNamed || SharedFile.isLink(path) { watchWay(to: path, &found) }
         var facts = stat()
         guard stat(path, &facts) == 0 else {
-            // Watch the folder above, because the path may appear later.
-            found.folders.append(RulePlaces.folder(above: path))
             let severity: Diagnostic.Severity = isImplicit ? .warning : .error
             found.problems.report(
                 Diagnostic(
@@ -78,7 +77,6 @@ public enum RuleFinder {
             }
             return
         }
-        if isNamed { found.folders.append(RulePlaces.folder(above: path)) }
         guard facts.st_mode & S_IFMT == S_IFREG else {
             found.problems.report(Diagnostic(code: "unreadable", "\(path) is not a regular file, so it is not read"))
             return
@@ -100,18 +98,21 @@ public enum RuleFinder {
             + foldersToMatch(folder)
     }
 
-    /// Watches the folders of the links on the way to a path, and the folder of the file at its end: watching a folder shows neither that a
-    /// link to it was replaced, nor that the target of a link in it has changed.
-    private static func watchLinks(to path: String, _ found: inout Found) {
+    /// Watches the folders of the links on the way to a path, and the folder of the file at its end, or of what is missing there: watching
+    /// a folder shows neither that a link to it was replaced, nor that the target of a link in it has changed.
+    private static func watchWay(to path: String, _ found: inout Found) {
         var place = path
         var folders: [String] = []
+        func watch(_ path: String) {
+            folders.append(PathText.folder(of: path))
+            found.names.insert(String(PathText.name(of: path)))
+        }
         for _ in 0..<maxLinks {
             guard let (link, rest) = SharedFile.firstLink(on: place), let target = SharedFile.target(of: link) else {
-                if place != path, !RulePlaces.isFolder(place) { folders.append(PathText.folder(of: place)) }
+                if !RulePlaces.isFolder(place) { watch(SharedFile.firstMissing(on: place) ?? place) }
                 break
             }
-            folders.append(PathText.folder(of: link))
-            found.links.insert(String(PathText.name(of: link)))
+            watch(link)
             place = (target.hasPrefix("/") ? target : PathText.prefix(of: link) + target) + rest
         }
         // A folder that may be passed through, but not be read, cannot be watched.

@@ -47,9 +47,16 @@ enum SharedFile {
 
     /// The first link among the folders of a path and the path itself, and the rest of the path after it; nil if there is none.
     static func firstLink(on path: String) -> (link: String, rest: String)? {
+        ends(on: path).first { isLink(String(path[..<$0])) }.map { (link: String(path[..<$0]), rest: String(path[$0...])) }
+    }
+
+    /// The first of the folders of a path and the path itself that does not exist; nil if all do.
+    static func firstMissing(on path: String) -> String? { ends(on: path).map { String(path[..<$0]) }.first { !exists($0) } }
+
+    /// Where the folders of a path and the path itself end.
+    private static func ends(on path: String) -> [String.Index] {
         let bytes = path.utf8
-        let ends = bytes.indices.dropFirst().filter { bytes[$0] == UInt8(ascii: "/") } + [bytes.endIndex]
-        return ends.first { isLink(String(path[..<$0])) }.map { (link: String(path[..<$0]), rest: String(path[$0...])) }
+        return bytes.indices.dropFirst().filter { bytes[$0] == UInt8(ascii: "/") } + [bytes.endIndex]
     }
 
     /// The path in a link; nil if there is no link.

@@ -6,8 +6,8 @@ import Glibc
 enum Watcher {
     /// One element per possible change; changes close together may share one. Ends when its consumer is cancelled.
     /// Nil if the system has no watches left.
-    /// - Parameter links: the names of links in these folders that matter, too.
-    static func changes(in folders: [String], links: Set<String> = []) -> AsyncStream<Void>? {
+    /// - Parameter names: what matters in these folders besides YAML files.
+    static func changes(in folders: [String], names: Set<String> = []) -> AsyncStream<Void>? {
         let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
         guard descriptor >= 0 else { return nil }
         let interest = UInt32(
@@ -24,7 +24,7 @@ enum Watcher {
                 while true {
                     let count = read(descriptor, &buffer, buffer.count)
                     guard count > 0 else { break }
-                    isRelevant = concernsRules(buffer[..<count], links) || isRelevant
+                    isRelevant = concernsRules(buffer[..<count], names) || isRelevant
                 }
                 if isRelevant { continuation.yield() }
             }
@@ -34,9 +34,9 @@ enum Watcher {
         }
     }
 
-    /// Whether one of these events (struct inotify_event, inotify(7)) is about a YAML file, a folder, one of these links, or those by which
+    /// Whether one of these events (struct inotify_event, inotify(7)) is about a YAML file, a folder, one of these names, or those by which
     /// Kubernetes swaps folders. Ignores other files: the store may be in the same folder and changes all the time.
-    private static func concernsRules(_ bytes: ArraySlice<UInt8>, _ links: Set<String>) -> Bool {
+    private static func concernsRules(_ bytes: ArraySlice<UInt8>, _ names: Set<String>) -> Bool {
         let header = 16
         var start = bytes.startIndex
         while start + header <= bytes.endIndex {
@@ -48,7 +48,7 @@ enum Watcher {
                 decoding: bytes[start + header..<min(start + header + length, bytes.endIndex)].prefix { $0 != 0 }, as: UTF8.self)
             let isFolder = word(4) & UInt32(IN_ISDIR) != 0
             if isFolder || name.isEmpty || name.hasPrefix("..") || name.hasSuffix(".yaml") || name.hasSuffix(".yml")
-                || links.contains(name)
+                || names.contains(name)
             {
                 return true
             }
