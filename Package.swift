@@ -160,7 +160,7 @@ let package = Package(
             name: "BellhopCommandTests",
             dependencies: [
                 "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopFiles", "BellhopRules",
-                "BellhopTesting", "Simulator", "bellhop", argumentParser,
+                "BellhopStore", "BellhopTesting", "Simulator", "bellhop", argumentParser,
             ], exclude: ["Golden"],
             swiftSettings: house),
         .testTarget(

@@ -96,8 +96,11 @@ struct StoreLink {
             do throws(InquiryError) {
                 if let end = try ControlClient(socket).ask(inquiry, row: row) { return end }
             } catch {
-                // When an agent stops, it ends inquiries that wait for the next event.
-                guard error.kind == .cutOff, case .events(_, waits: true) = inquiry else { throw error }
+                // An agent that stops ends inquiries that wait for the next event; one that hangs may go on.
+                guard [.cutOff, .silent].contains(error.kind), case .events(_, waits: true) = inquiry else { throw error }
+                if error.kind == .silent {
+                    Console.note("The running agent does not answer: look at its log. Events follow when it does.")
+                }
                 return [:]
             }
             let silentAgent = if case .status = inquiry { Stores.process(holding: store) } else { Int32?.none }
@@ -148,7 +151,11 @@ struct StoreLink {
             guard inquiry.changes, Files.exist(store) else { return try Stores.openForReading(store) }
             return try Stores.open(store)
         } catch {
-            throw InquiryError(error)
+            guard error.kind == .busy, let process = Stores.process(holding: store) else { throw InquiryError(error) }
+            throw InquiryError(
+                .store,
+                "An agent (process \(process)) has the store, but does not answer on its socket: try again, and restart it if that does not help.",
+                storeKind: .busy)
         }
     }
 }

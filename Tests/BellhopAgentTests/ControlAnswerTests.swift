@@ -274,6 +274,19 @@ extension Recording<Int64> {
         #expect(error.message.contains(what) && (how.isEmpty || error.message.contains(how)), "\(error.message)")
     }
 
+    @Test func `an agent that accepts a question and does not answer is reported as silent`() async throws {
+        let folder = try TemporaryFolder()
+        let place = ControlSocket.Place(path: folder.path + "/silent.sock")
+        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        try #require(listener >= 0)
+        defer { close(listener) }
+        let address = try #require(UnixAddress(place.path))
+        try #require(address.withPointer { bind(listener, $0, $1) } == 0 && listen(listener, 1) == 0)
+        let error = #expect(throws: InquiryError.self) { _ = try ControlClient(place, timeout: 1).ask(.status) }
+        #expect(error?.kind == .silent)
+        #expect(error?.message.contains("did not answer for 1 second at") == true)
+    }
+
     @Test func `an answer is read from the store in pages, which are smaller where rows are large`() async throws {
         let folder = try TemporaryFolder()
         let store = try Stores.open(folder.path + "/bellhop.db")

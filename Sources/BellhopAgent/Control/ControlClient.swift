@@ -5,9 +5,13 @@ import Glibc
 /// Sends inquiries to a running agent.
 public struct ControlClient: Sendable {
     private let place: ControlSocket.Place
+    /// How many seconds of silence end the exchange.
+    private let timeout: Int
     private var path: String { place.path }
 
-    public init(_ place: ControlSocket.Place) { self.place = place }
+    public init(_ place: ControlSocket.Place) { self.init(place, timeout: 30) }
+
+    init(_ place: ControlSocket.Place, timeout: Int) { (self.place, self.timeout) = (place, timeout) }
 
     /// Sends an inquiry, passes on each row as it comes, and returns the end of the answer; nil when no agent listens. Trusts only an agent
     /// of this user or root.
@@ -29,7 +33,7 @@ public struct ControlClient: Sendable {
             throw InquiryError(
                 .badRequest, "Another user's program listens at \(path), so Bellhop ignores it: remove it, or run as its user.")
         }
-        var wait = timeval(tv_sec: Self.timeout, tv_usec: 0)
+        var wait = timeval(tv_sec: timeout, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         var question = inquiry.json
         if let person = Person.current { question["by"] = person.json }
@@ -43,8 +47,8 @@ public struct ControlClient: Sendable {
             case .end: throw cutOff(after: rows)
             case .timeOut:
                 throw InquiryError(
-                    .badRequest,
-                    "The running agent did not answer for \(Self.timeout) seconds at \(path)\(Self.after(rows)). Try again, and look at its log."
+                    .silent,
+                    "The running agent did not answer for \(counted(timeout, "second")) at \(path)\(Self.after(rows)). Try again, and look at its log."
                 )
             }
             switch ControlFrame(line: line) {
@@ -59,9 +63,6 @@ public struct ControlClient: Sendable {
             }
         }
     }
-
-    /// How many seconds of silence end the exchange.
-    private static let timeout = 30
 
     private func cutOff(after rows: Int) -> InquiryError {
         InquiryError(

@@ -80,6 +80,8 @@ public struct InquiryError: Error, Sendable, Hashable {
         case badRequest = "bad_request"
         /// The agent ended the exchange before its answer was complete.
         case cutOff = "cut_off"
+        /// The agent did not answer in time: it hangs, or its process is stopped.
+        case silent
     }
     public var kind: Kind
     /// One sentence.

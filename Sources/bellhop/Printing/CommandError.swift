@@ -75,7 +75,11 @@ struct CommandError: Error {
     }
 
     init(_ error: InquiryError) {
-        if let kind = error.storeKind { self.init(StoreError(kind, error.message)) } else { self.init(.problem, error.message) }
+        if let kind = error.storeKind {
+            self.init(StoreError(kind, error.message))
+        } else {
+            self.init([.cutOff, .silent].contains(error.kind) ? .tryLater : .problem, error.message)
+        }
     }
 
     /// - Parameter isTriedAgain: whether Bellhop itself retries; otherwise the message tells the user to.
