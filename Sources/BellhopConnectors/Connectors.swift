@@ -251,6 +251,7 @@ final class BoundSource: Source {
     func refuse(_ failure: Failure) { binding.withLock { $0.refusal = failure } }
 
     var schema: TaskSchema { current.schema }
+    var definitions: [String: String] { current.definitions }
     var hidesChanges: Bool { current.hidesChanges }
     var shows: RecordKind { current.shows }
     var maxDepartures: Int { current.maxDepartures }

@@ -77,9 +77,7 @@ public struct Agent: Sendable {
         guard configuration.place != nil else { return nil }
         let (engine, signals) = (assembly.engine, assembly.context.signals)
         let (intake, context) = (Intake(assembly.context), assembly.context)
-        let tasks = configuration.tasks.reduce(into: [String: SentTasks]()) {
-            $0[$1.key] = SentTasks($1.key, $1.value, clock: context.clock)
-        }
+        let tasks = configuration.tasks.reduce(into: [String: SentTasks]()) { $0[$1.key] = SentTasks($1.key, $1.value) }
         return InboundHandler(
             configuration.endpoints, clock: assembly.context.clock,
             storeEvents: { events throws(StoreError) in

@@ -10,29 +10,27 @@ import Synchronization
 final class SentTasks: Source {
     let name: String
     private let reading: ItemReading
-    private let clock: any AgentClock
     private let gate = FIFOGate()
     private let delivered = Mutex(Listing())
     private let poller = Mutex<Poller?>(nil)
 
-    init(_ name: String, _ reading: ItemReading, clock: any AgentClock) {
-        (self.name, self.reading, self.clock) = (name, reading, clock)
-    }
+    init(_ name: String, _ reading: ItemReading) { (self.name, self.reading) = (name, reading) }
 
     /// The scope of the stored tasks.
     static func scope(_ name: String) -> Scope { Scope(instance: "inbound", user: "", kind: InboundReading.kind, query: name) }
 
     var scope: Scope { Self.scope(name) }
     var schema: TaskSchema { reading.schema }
+    /// With the number and the title: if their paths change, the scope stays the same, unlike that of other sources.
+    var definitions: [String: String] {
+        let paths = [Change.number: reading.number, Change.title: reading.title].mapValues { $0?.description ?? "-" }
+        return schema.definitions.merging(paths) { $1 }
+    }
     var hidesChanges: Bool { false }
 
     func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         let listing = delivered.withLock { $0 }
-        let definitions = FieldDefinitions(schema, after: lastPoll.cursor?.value, at: clock.now)
-        var answer = Answer(
-            listing: listing, coverage: .part, fingerprint: reading.fingerprint(of: listing), cursor: Cursor(definitions.kept))
-        answer.redefinedSince = definitions.since
-        return answer
+        return Answer(listing: listing, coverage: .part, fingerprint: reading.fingerprint(of: listing))
     }
 
     func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {

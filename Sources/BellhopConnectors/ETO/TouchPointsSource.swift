@@ -107,7 +107,6 @@ struct TouchPointsSource: Source {
         do throws(ListingError) {
             let listing = pages.count == 1 ? pages[0] : try Listing(pages: pages)
             return Answer(listing: listing, fingerprint: Fingerprint(content: listing.body, seed: shape.seed))
-                .remembering(schema, after: lastPoll)
         } catch {
             throw unreadable(error)
         }

@@ -137,16 +137,6 @@ public struct ItemReading: Sendable, Hashable {
     }
 }
 
-extension Answer {
-    /// The answer of a source without a position of its own: its cursor keeps only how the fields are read.
-    func remembering(_ schema: TaskSchema, after lastPoll: LastPoll) -> Answer {
-        var answer = self
-        answer.cursor = Cursor(["fields": schema.definitions])
-        answer.redefined = schema.redefined(since: lastPoll.cursor?.value["fields"])
-        return answer
-    }
-}
-
 /// The configured address of an item's page: `https://shop.example.com/orders/{id}`. The values for the braces come from an answer;
 /// they are percent-encoded, and none is in the host, so an answer cannot change the host.
 public struct ItemPage: Sendable, Hashable {

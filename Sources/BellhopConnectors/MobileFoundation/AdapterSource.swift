@@ -43,7 +43,7 @@ struct AdapterSource: Source {
 
     func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         let listing = try await ask()
-        return Answer(listing: listing, fingerprint: reading.fingerprint(of: listing)).remembering(schema, after: lastPoll)
+        return Answer(listing: listing, fingerprint: reading.fingerprint(of: listing))
     }
 
     private func ask() async throws(Failure) -> Listing {

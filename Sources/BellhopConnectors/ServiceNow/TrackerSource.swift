@@ -34,22 +34,17 @@ struct TrackerSource: Source {
         let fingerprint = Fingerprint(content: reply.body)
         let isSame = fingerprint == lastPoll.answer
         var answer = Answer(
-            listing: isSame ? Listing() : try listing(of: reply), coverage: isSame ? .same : .whole, fingerprint: fingerprint)
+            listing: isSame ? Listing() : try listing(of: reply), coverage: isSame ? .same : .whole, fingerprint: fingerprint,
+            cursor: lastPoll.cursor)
         answer.user = await connection.reading.username ?? ""
-        let before = lastPoll.cursor?.value
-        let definitions = FieldDefinitions(schema, after: before?["readings"], at: connection.clock.now)
-        answer.redefinedSince = definitions.since
-        var cursor: JSON.Object = ["readings": definitions.kept]
-        cursor["journal"] = before?["journal"]
         if let journal {
             let entries = try await journal.read(
-                from: before?["journal"].flatMap(JournalCursor.init(json:)), among: lastPoll.known, answer.listing,
+                from: lastPoll.cursor?.value["journal"].flatMap(JournalCursor.init(json:)), among: lastPoll.known, answer.listing,
                 at: reply.serverTime ?? connection.clock.now, touched: nil)
             answer.comments = entries.comments
             answer.notices = entries.notices
-            cursor["journal"] = entries.cursor.json
+            answer.cursor = Cursor(["journal": entries.cursor.json])
         }
-        answer.cursor = Cursor(.object(cursor))
         return answer
     }
 

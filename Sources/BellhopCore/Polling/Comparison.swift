@@ -147,14 +147,19 @@ public struct KnownTask: Sendable, Hashable {
     // In this order a task takes 56 bytes.
     /// The task's identity in its source.
     public let key: TaskKey
+    /// The revision of the ``FieldDefinitions`` by which its details were last read.
+    public var revision: UInt16
     private var refreshedSecond: UInt32
     /// The fingerprint of the task's bytes in the last listing that had it.
     public var listed: Fingerprint
     /// The fingerprint of its details when they were last read; ``Fingerprint/zero`` if they were never read.
     public var content: Fingerprint
 
-    public init(key: TaskKey, listed: Fingerprint, content: Fingerprint = .zero, refreshed: Timestamp? = nil) {
+    public init(
+        key: TaskKey, listed: Fingerprint, content: Fingerprint = .zero, revision: UInt16 = 0, refreshed: Timestamp? = nil
+    ) {
         self.key = key
+        self.revision = revision
         self.listed = listed
         self.content = content
         refreshedSecond = Self.second(of: refreshed)

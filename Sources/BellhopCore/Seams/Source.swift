@@ -5,6 +5,8 @@ public protocol Source: Sendable {
     /// The scope of its stored state.
     var scope: Scope { get }
     var schema: TaskSchema { get }
+    /// How the configuration defines each field: if that changes, so may the field's values, without a change of the tasks.
+    var definitions: [String: String] { get }
     /// True if a task can change without its listing showing it, so that old details are read again.
     var hidesChanges: Bool { get }
     var shows: RecordKind { get }
@@ -27,6 +29,7 @@ public protocol Source: Sendable {
 }
 
 extension Source {
+    public var definitions: [String: String] { schema.definitions }
     public var hidesChanges: Bool { true }
     public func prepare(offline: Bool) async {}
     public var shows: RecordKind { .tasks }
@@ -86,11 +89,6 @@ public struct Answer: Sendable {
     public var cursorIfIncomplete: Cursor?
     /// Whether the listing may be truncated: a task that it lacks has left only if it is still missing minutes later.
     public var mayBeCut = false
-    /// The fields whose type or path changed since the last poll: the configuration causes their differences, not the tasks.
-    public var redefined: Set<String> = []
-    /// The same for a source that reads its tasks again over several polls (``FieldDefinitions/since``): a field is ignored in a task that
-    /// was last read before the field's moment.
-    public var redefinedSince: [String: Timestamp] = [:]
     /// New comments, oldest first; those of unknown tasks too.
     public var comments: [TaskComment]
     /// The account's name, if only the system knows it; empty if it does not tell. Nil if it is the scope's user.

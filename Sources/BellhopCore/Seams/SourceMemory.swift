@@ -7,17 +7,19 @@ public struct SourceMemory: Sendable {
     public var cursor: Cursor?
     /// The fingerprint of the last complete answer that was committed.
     public var answer: Fingerprint?
+    public var definitions: FieldDefinitions
     public var known: KnownTasks
     public var health: SourceHealth
 
     public init(
-        turn: Int64 = 0, hasBaseline: Bool = false, cursor: Cursor? = nil, answer: Fingerprint? = nil, known: KnownTasks,
-        health: SourceHealth = SourceHealth()
+        turn: Int64 = 0, hasBaseline: Bool = false, cursor: Cursor? = nil, answer: Fingerprint? = nil,
+        definitions: FieldDefinitions = FieldDefinitions(), known: KnownTasks, health: SourceHealth = SourceHealth()
     ) {
         self.turn = turn
         self.hasBaseline = hasBaseline
         self.cursor = cursor
         self.answer = answer
+        self.definitions = definitions
         self.known = known
         self.health = health
     }
@@ -83,6 +85,7 @@ public struct PollCommit: Sendable {
     public var at: Timestamp
     public var cursor: Cursor?
     public var answer: Fingerprint?
+    public var definitions: FieldDefinitions
     /// Tasks that are new, changed, returned, or read again.
     public var present: [PresentTask]
     public var removed: [RemovedTask]
@@ -91,7 +94,8 @@ public struct PollCommit: Sendable {
 
     public init(
         scope: Scope.ID, source: String, expectedTurn: Int64, at: Timestamp, cursor: Cursor? = nil, answer: Fingerprint? = nil,
-        present: [PresentTask] = [], removed: [RemovedTask] = [], events: [Event] = [], health: SourceHealth = SourceHealth()
+        definitions: FieldDefinitions = FieldDefinitions(), present: [PresentTask] = [], removed: [RemovedTask] = [],
+        events: [Event] = [], health: SourceHealth = SourceHealth()
     ) {
         self.scope = scope
         self.source = source
@@ -99,6 +103,7 @@ public struct PollCommit: Sendable {
         self.at = at
         self.cursor = cursor
         self.answer = answer
+        self.definitions = definitions
         self.present = present
         self.removed = removed
         self.events = events
@@ -111,14 +116,20 @@ public struct PollCommit: Sendable {
         public var listed: Fingerprint
         /// The fingerprint of the task's details.
         public var content: Fingerprint
+        /// The revision of the field definitions by which it was read.
+        public var revision: UInt16
         public var generation: Int64
         /// When the details were read; nil if only the listing's own fields are known.
         public var refreshed: Timestamp?
 
-        public init(text: SnapshotText, listed: Fingerprint, content: Fingerprint, generation: Int64, refreshed: Timestamp?) {
+        public init(
+            text: SnapshotText, listed: Fingerprint, content: Fingerprint, revision: UInt16 = 0, generation: Int64,
+            refreshed: Timestamp?
+        ) {
             self.text = text
             self.listed = listed
             self.content = content
+            self.revision = revision
             self.generation = generation
             self.refreshed = refreshed
         }

@@ -155,6 +155,9 @@ public struct Snapshots: Sendable {
 
 /// How a task changed between two polls, found by comparing its snapshots.
 public struct Change: Sendable, Hashable {
+    /// The names by which a number or a title is ignored; no field can have such a name.
+    public static let (number, title) = ("task.number", "task.title")
+
     /// The fields with new values. Never empty.
     public let fields: [FieldChange]
 
@@ -202,8 +205,8 @@ public struct Change: Sendable, Hashable {
         func compare(_ name: String, _ from: JSON, _ to: JSON) {
             if !Change.isSame(from, to) { changes.append(FieldChange(field: name, from: from, to: to)) }
         }
-        compare("number", .string(before.number), .string(after.number))
-        compare("title", .string(before.title), .string(after.title))
+        if !ignored.contains(Self.number) { compare("number", .string(before.number), .string(after.number)) }
+        if !ignored.contains(Self.title) { compare("title", .string(before.title), .string(after.title)) }
         // A snapshot without a class has only the listing's own fields: the others could not be read, and becoming readable or
         // unreadable is not a change of the task.
         if !before.className.isEmpty, !after.className.isEmpty {

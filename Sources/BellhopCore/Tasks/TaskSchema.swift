@@ -113,44 +113,8 @@ public struct TaskSchema: Sendable, Hashable {
     /// The declared field that says when a task was created.
     public var created: Field? { roles.created.flatMap { self[$0] } }
 
-    /// The type and the path of each field, in the form that a source keeps between polls.
-    public var definitions: JSON { .object(JSON.Object(fields.map { ($0.name, JSON.string($0.definition)) })) }
-
-    /// The fields that had another type or path when these ``definitions`` were kept.
-    public func redefined(since definitions: JSON?) -> Set<String> {
-        let changed = fields.filter { field in
-            guard let before = definitions?[field.name] else { return false }
-            return before != .string(field.definition)
-        }
-        return Set(changed.map(\.name))
+    /// The type and the path of each field.
+    public var definitions: [String: String] {
+        Dictionary(fields.map { ($0.name, "\($0.type.rawValue) \($0.path)") }) { _, last in last }
     }
-}
-
-/// The definitions of a source's fields, and when they changed, for a source that reads its tasks again over several polls.
-public struct FieldDefinitions: Sendable, Hashable {
-    /// What a source keeps between polls.
-    public private(set) var kept: JSON
-    /// When the definition of a field changed. In a task that was last read before that, the configuration causes the field's differences.
-    public private(set) var since: [String: Timestamp] = [:]
-
-    /// - Parameter kept: what the last poll kept, if any.
-    public init(_ schema: TaskSchema, after kept: JSON?, at now: Timestamp) {
-        let changed = schema.redefined(since: kept?["fields"])
-        // Whole seconds, as the times at which tasks were read.
-        let now = Timestamp(seconds: now.seconds)
-        // A field that is not declared at present stays: some tasks may still have a value that was read by its last definition.
-        var definitions = kept?["fields"]?.asObject ?? [:]
-        for field in schema.fields {
-            definitions[field.name] = .string(field.definition)
-            // A moment in the future was noted before the clock was set back.
-            let moment = kept?["since"]?[field.name]?.asInt.map { min(Timestamp(microseconds: $0), now) }
-            since[field.name] = changed.contains(field.name) ? now : moment
-        }
-        let moments = since.sorted { $0.key < $1.key }.map { ($0.key, JSON.int($0.value.microseconds)) }
-        self.kept = ["fields": .object(definitions), "since": .object(JSON.Object(moments))]
-    }
-}
-
-extension TaskSchema.Field {
-    fileprivate var definition: String { "\(type.rawValue) \(path)" }
 }

@@ -4,6 +4,7 @@ extension PollMachine {
     /// A poll that waits for its list.
     struct Poll: Sendable {
         var began: Timestamp
+        var definitions: FieldDefinitions
         /// The tasks whose details are old.
         var stale: [TaskKey]
         /// Whether an unchanged answer ends the poll.
@@ -15,6 +16,7 @@ extension PollMachine {
     /// A poll whose list is accepted.
     struct AcceptedPoll: Sendable {
         var began: Timestamp
+        var definitions: FieldDefinitions
         var answer: Answer
         var comparison: Comparison
         var toRead: TasksToRead
@@ -56,9 +58,11 @@ extension PollMachine {
         if let latest = memory.health.lastSuccess, latest > moment.now { memory.known.age(readAfter: moment.now) }
         memory.health.correctFutureTimes(to: moment.now)
         let stale = stale(at: moment.now)
+        let definitions = memory.definitions.updated(to: source.definitions)
         let poll = Poll(
-            began: moment.now, stale: stale,
-            canSkipIfUnchanged: memory.hasBaseline && memory.health.held == nil && stale.isEmpty)
+            began: moment.now, definitions: definitions, stale: stale,
+            canSkipIfUnchanged: memory.hasBaseline && memory.health.held == nil && stale.isEmpty
+                && definitions == memory.definitions)
         return list(poll)
     }
 
@@ -101,7 +105,7 @@ extension PollMachine {
         }
         let (asked, waiting) = chooseLookups(among: comparison.gone)
         let accepted = AcceptedPoll(
-            began: poll.began, answer: answer, comparison: comparison,
+            began: poll.began, definitions: poll.definitions, answer: answer, comparison: comparison,
             toRead: TasksToRead(answer.listing, comparison, stale: poll.stale), asked: asked, waiting: waiting)
         let keys = accepted.toRead.keys + asked
         if keys.isEmpty { return take(Details(), accepted, at: moment) }
@@ -122,7 +126,7 @@ extension PollMachine {
             ].compactMap(\.self)
             report(detailNotice: notices.isEmpty ? nil : notices.joined(separator: " "))
         }
-        let read = accepted.toRead.read(details, known: memory.known, redefinedSince: answer.redefinedSince)
+        let read = accepted.toRead.read(details, known: memory.known, by: accepted.definitions)
         let readKeys = Set(answer.comments.isEmpty ? [] : read.map(\.key))
         let poll = ReadPoll(
             accepted: accepted, details: details, departures: departures, cursor: restart ?? answer.cursor, read: read,
@@ -159,16 +163,14 @@ extension PollMachine {
     mutating func decide(_ loaded: Loaded, _ poll: ReadPoll, at moment: Moment) -> Step {
         var read = poll.read
         for place in read.indices where !read[place].isRead {
-            let key = read[place].key
-            read[place].complete(by: loaded.tasks[key]?.snapshot, content: memory.known[key]?.content)
+            read[place].complete(by: loaded.tasks[read[place].key]?.snapshot)
         }
         let reconciliation = Reconciliation(
             Reconciliation.Evidence(
                 source: source.name, scope: source.scope, shows: source.shows, now: moment.now, hasBaseline: memory.hasBaseline,
                 emitsInitial: plan.emitsInitial, hidden: poll.hidden, details: poll.details, remembered: loaded.tasks,
-                gone: poll.departures.gone, schema: source.schema, redefined: poll.accepted.answer.redefined,
-                redefinedSince: poll.accepted.answer.redefinedSince, writes: loaded.writes,
-                comments: poll.comments, written: loaded.comments, user: poll.accepted.answer.user), read)
+                gone: poll.departures.gone, schema: source.schema, definitions: poll.accepted.definitions,
+                writes: loaded.writes, comments: poll.comments, written: loaded.comments, user: poll.accepted.answer.user), read)
         let (answer, before) = (poll.accepted.answer, memory.health)
         let decision = plan.storms.decide(
             poll.departures, reconciliation.events.count > plan.storms.maxAlike ? AlikeChanges(reconciliation.events) : nil,
@@ -191,12 +193,12 @@ extension PollMachine {
         let isComplete = read.count == poll.accepted.toRead.keys.count && poll.departures.kept.isEmpty
         let commit = PollCommit(
             scope: source.scope.id, source: source.name, expectedTurn: memory.turn, at: moment.now, cursor: poll.cursor,
-            answer: isComplete ? answer.fingerprint : nil, present: reconciliation.present, removed: reconciliation.removed,
-            events: events, health: health)
+            answer: isComplete ? answer.fingerprint : nil, definitions: poll.accepted.definitions,
+            present: reconciliation.present, removed: reconciliation.removed, events: events, health: health)
         let decided = DecidedPoll(commit: commit, read: read, gone: poll.departures.gone, hidden: poll.hidden.count)
         if memory.hasBaseline, reconciliation.present.isEmpty, reconciliation.removed.isEmpty, events.isEmpty,
             before.failures == 0, before.held == health.held, before.emptyBaseline == health.emptyBaseline,
-            memory.answer == commit.answer, memory.cursor == commit.cursor
+            memory.answer == commit.answer, memory.cursor == commit.cursor, memory.definitions == commit.definitions
         {
             return finish(decided, at: moment)
         }
@@ -212,6 +214,7 @@ extension PollMachine {
         memory.hasBaseline = true
         memory.answer = commit.answer
         memory.cursor = commit.cursor
+        memory.definitions = commit.definitions
         reportRecovery(to: commit.health)
         memory.health = commit.health
         let name = source.name

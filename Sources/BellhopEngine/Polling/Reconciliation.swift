@@ -25,10 +25,7 @@ struct Reconciliation {
         var gone: [TaskKey]
         /// The schema, whose roles name the fields by which changes are recognized as our own.
         var schema: TaskSchema
-        /// The fields whose type or path changed since the last poll.
-        var redefined: Set<String> = []
-        /// The same for tasks that were last read before these moments.
-        var redefinedSince: [String: Timestamp] = [:]
+        var definitions = FieldDefinitions()
         /// Our own latest writes, by event subject.
         var writes: [String: [OwnWrite]]
         /// New comments on known tasks, oldest first.
@@ -40,11 +37,7 @@ struct Reconciliation {
 
         /// The fields whose differences are no change of the task.
         func fieldsToIgnore(of task: ReadTask) -> Set<String> {
-            var fields = schema.roles.bookkeeping.union(redefined)
-            // Nil if the details were never read, or were read while the clock was ahead, and so not before these moments.
-            guard let before = task.readBefore else { return fields }
-            for (field, moment) in redefinedSince where before < moment { fields.insert(field) }
-            return fields
+            schema.roles.bookkeeping.union(definitions.redefined(since: task.before?.revision ?? definitions.revision))
         }
     }
 
@@ -104,7 +97,7 @@ struct Reconciliation {
     private mutating func keep(_ task: ReadTask, _ generation: Int64, _ evidence: Evidence) {
         present.append(
             PollCommit.PresentTask(
-                text: task.text, listed: task.listed, content: task.content, generation: generation,
+                text: task.text, listed: task.listed, content: task.content, revision: task.revision, generation: generation,
                 refreshed: task.refreshed(at: evidence.now)))
     }
 
@@ -176,29 +169,31 @@ extension Scope {
 
 /// A task as one poll read it.
 struct ReadTask: Sendable {
-    var key: TaskKey
     /// The fingerprint of the task's entry in the listing.
     var listed: Fingerprint
     var text: SnapshotText
-    /// The fingerprint of the whole snapshot.
-    var content: Fingerprint
-    /// Whether it equals the stored form, so that no row must be written.
-    var isAsStored: Bool
+    /// The revision of the field definitions by which its details were read.
+    var revision: UInt16
     /// True if the listing showed no difference: it was read because its details were old.
     var wasStale: Bool
-    /// When its details were read before; nil if never.
-    var readBefore: Timestamp?
+    /// The task at the poll before; nil if it is new.
+    var before: KnownTask?
 
+    var key: TaskKey { text.key }
+    /// The fingerprint of the whole snapshot.
+    var content: Fingerprint { text.fingerprint }
+    /// Whether it equals the stored form, so that no row must be written.
+    var isAsStored: Bool { before?.content == content && before?.revision == revision }
     /// False if only the listing's own data could be read.
     var isRead: Bool { text.isRead }
 
     /// When its details were read: unreadable details keep their old time.
-    func refreshed(at now: Timestamp) -> Timestamp? { isRead && !isCompleted ? now : readBefore }
+    func refreshed(at now: Timestamp) -> Timestamp? { isRead && !isCompleted ? now : before?.refreshed }
 
     private(set) var isCompleted = false
 
     /// Uses the stored details if the task's details could not be read: missing access is not a change of the task.
-    mutating func complete(by stored: Snapshot?, content known: Fingerprint?) {
+    mutating func complete(by stored: Snapshot?) {
         guard !isRead, let stored, !stored.className.isEmpty else { return }
         isCompleted = true
         var snapshot = text.snapshot
@@ -206,8 +201,7 @@ struct ReadTask: Sendable {
         snapshot.fields = stored.fields
         snapshot.labels = stored.labels
         text = SnapshotText(snapshot)
-        content = text.fingerprint
-        isAsStored = known == content
+        revision = before?.revision ?? revision
     }
 }
 
@@ -231,10 +225,7 @@ struct TasksToRead: Sendable {
     }
 
     /// The tasks as the details show them. A task that left between the two requests has no details and is omitted.
-    /// - Parameter redefinedSince: as in the answer. A task that was last read before one of the moments is stored again even if it is
-    ///   unchanged: otherwise its next change of that field would be lost after a restart.
-    func read(_ details: Details, known: KnownTasks, redefinedSince: [String: Timestamp]) -> [ReadTask] {
-        let latest = redefinedSince.values.max()
+    func read(_ details: Details, known: KnownTasks, by definitions: FieldDefinitions) -> [ReadTask] {
         var read: [ReadTask] = []
         read.reserveCapacity(keys.count)
         for (place, key) in keys.enumerated() {
@@ -243,14 +234,9 @@ struct TasksToRead: Sendable {
             guard let text = details.snapshots.text(of: key), let listed = isStale ? task?.listed : listed[place] else {
                 continue
             }
-            let content = text.fingerprint
-            let before = task?.refreshed
-            let wasReadByOldDefinition = if let latest, let before { text.isRead && before < latest } else { false }
             read.append(
                 ReadTask(
-                    key: key, listed: listed, text: text, content: content,
-                    isAsStored: task?.content == content && !wasReadByOldDefinition,
-                    wasStale: isStale, readBefore: before))
+                    listed: listed, text: text, revision: definitions.revision, wasStale: isStale, before: task))
         }
         return read
     }
@@ -261,7 +247,10 @@ extension KnownTasks {
     mutating func take(_ read: [ReadTask], at now: Timestamp) {
         if isEmpty { reserveCapacity(read.count) }
         for task in read {
-            set(KnownTask(key: task.key, listed: task.listed, content: task.content, refreshed: task.refreshed(at: now)))
+            set(
+                KnownTask(
+                    key: task.key, listed: task.listed, content: task.content, revision: task.revision,
+                    refreshed: task.refreshed(at: now)))
         }
     }
 

@@ -3,7 +3,7 @@ import BellhopCore
 /// The forms of the JSON that rules and the store itself keep. JSON of the first version states none; JSON of a later one states it as `v`.
 ///
 /// Failures, health and decision records have no version, because a program of another version reads of them what it can. The
-/// store keeps events, cursors, notes and first messages for other modules, which define their forms.
+/// store keeps events, cursors, field definitions, notes and first messages for other modules, which define their forms.
 enum StoredForm: String, CaseIterable {
     case delivery = "a delivery"
     /// All kinds together: waits, windows, sequences, escalations, …

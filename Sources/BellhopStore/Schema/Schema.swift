@@ -2,12 +2,12 @@ import BellhopCore
 
 /// The database schema. Released text is never changed: a new version is a new migration.
 enum Schema {
-    /// Marks a file as a Bellhop store: the bytes of `BHP7`.
-    static let application: Int64 = 0x4248_5037
+    /// Marks a file as a Bellhop store: the bytes of `BHP8`.
+    static let application: Int64 = 0x4248_5038
 
-    /// Marked the stores of builds before the first release: the bytes of `BELL`, `BHOP`, and `BHP1` to `BHP6`.
+    /// Marked the stores of builds before the first release: the bytes of `BELL`, `BHOP`, and `BHP1` to `BHP7`.
     static let applicationsBeforeRelease: [Int64] = [
-        0x4245_4c4c, 0x4248_4f50, 0x4248_5031, 0x4248_5032, 0x4248_5033, 0x4248_5034, 0x4248_5035, 0x4248_5036,
+        0x4245_4c4c, 0x4248_4f50, 0x4248_5031, 0x4248_5032, 0x4248_5033, 0x4248_5034, 0x4248_5035, 0x4248_5036, 0x4248_5037,
     ]
 
     /// One step from each version to the next, the first from an empty file; `user_version` counts the steps taken.
@@ -31,6 +31,7 @@ enum Schema {
             committed INTEGER,                        -- when the latest of them was
             cursor TEXT,
             answer BLOB,
+            definitions TEXT,                         -- of the fields
             health TEXT NOT NULL
         ) STRICT;
 
@@ -41,6 +42,7 @@ enum Schema {
             key ANY NOT NULL,                         -- 32 hexadecimal digits as 16 bytes, anything else as text
             listed BLOB NOT NULL,
             content BLOB NOT NULL,
+            revision INTEGER NOT NULL,                -- of the definitions by which it was read
             generation INTEGER NOT NULL,
             refreshed INTEGER,
             snapshot TEXT NOT NULL,

@@ -6,6 +6,7 @@ extension Session {
         var turn: Int64
         var cursor: Cursor?
         var answer: Fingerprint?
+        var definitions: FieldDefinitions
         var health: SourceHealth
     }
 
@@ -18,8 +19,8 @@ extension Session {
         if let earlier, earlier != scope.id { try moveFailures(from: earlier, to: scope.id) }
         let row = try require(scope.id)
         return SourceMemory(
-            turn: row.turn, hasBaseline: row.turn > 0, cursor: row.cursor, answer: row.answer, known: try known(row.id),
-            health: row.health)
+            turn: row.turn, hasBaseline: row.turn > 0, cursor: row.cursor, answer: row.answer, definitions: row.definitions,
+            known: try known(row.id), health: row.health)
     }
 
     func remembered(_ keys: [TaskKey], in scope: Scope.ID) throws -> [TaskKey: RememberedTask] {
@@ -100,7 +101,7 @@ extension Session {
         if row.turn == 0 { try beginWaits(with: poll.source, at: poll.at) }
         try run(
             SQL.Sources.advance, (":at", poll.at), (":cursor", poll.cursor?.value.encoded()), (":answer", poll.answer),
-            (":health", poll.health.stored.encoded()), (":scope", row.id))
+            (":definitions", poll.definitions.json.encoded()), (":health", poll.health.stored.encoded()), (":scope", row.id))
         return .committed(turn: row.turn + 1, newEvents: count)
     }
 
@@ -145,7 +146,7 @@ extension Session {
             known.set(
                 KnownTask(
                     key: TaskKey(statement.key(0)), listed: try statement.fingerprint(1), content: try statement.fingerprint(2),
-                    refreshed: statement.optionalTime(3)))
+                    revision: UInt16(clamping: statement.int(3)), refreshed: statement.optionalTime(4)))
         }
         return known
     }
@@ -161,6 +162,7 @@ extension Session {
             try set.bind(":key", key: key)
             try set.bind(":listed", task.listed)
             try set.bind(":content", task.content)
+            try set.bind(":revision", Int64(task.revision))
             try set.bind(":generation", task.generation)
             try set.bind(":refreshed", task.refreshed)
             try set.run(binding: ":snapshot", text: StoredForm.task.stamp(text: task.text.bytes))
@@ -200,7 +202,9 @@ extension Session {
         guard try statement.next() else { return nil }
         return ScopeRow(
             id: statement.int(0), turn: statement.int(1), cursor: statement.isNull(2) ? nil : Cursor(try statement.json(2)),
-            answer: try statement.optionalFingerprint(3), health: SourceHealth(stored: try statement.json(4)))
+            answer: try statement.optionalFingerprint(3),
+            definitions: statement.isNull(4) ? FieldDefinitions() : FieldDefinitions(json: try statement.json(4)),
+            health: SourceHealth(stored: try statement.json(5)))
     }
 
     private func require(_ id: Scope.ID) throws -> ScopeRow {
@@ -229,13 +233,13 @@ extension SQL {
         /// The scope that a source was last opened with.
         static let latest = "SELECT name FROM scope WHERE source = :source ORDER BY opened DESC LIMIT 1"
 
-        static let scope = "SELECT id, turn, cursor, answer, health FROM scope WHERE name = :name"
+        static let scope = "SELECT id, turn, cursor, answer, definitions, health FROM scope WHERE name = :name"
 
         static let knownCount = "SELECT count(*) FROM task WHERE scope = :scope"
 
         /// Sorts the ids first, from the index, so that sorting does not copy snapshots.
         static let known = """
-            SELECT task.key, task.listed, task.content, task.refreshed
+            SELECT task.key, task.listed, task.content, task.revision, task.refreshed
             FROM (SELECT id AS place FROM task WHERE scope = :scope ORDER BY id) JOIN task ON task.id = place
             ORDER BY place
             """
@@ -262,17 +266,19 @@ extension SQL {
             """
 
         static let advance = """
-            UPDATE scope SET turn = turn + 1, committed = :at, cursor = :cursor, answer = :answer, health = :health WHERE id = :scope
+            UPDATE scope SET
+                turn = turn + 1, committed = :at, cursor = :cursor, answer = :answer, definitions = :definitions, health = :health
+            WHERE id = :scope
             """
 
         static let setHealth = "UPDATE scope SET health = :health WHERE name = :name"
 
         static let setTask = """
-            INSERT INTO task (scope, key, listed, content, generation, refreshed, snapshot)
-            VALUES (:scope, :key, :listed, :content, :generation, :refreshed, :snapshot)
+            INSERT INTO task (scope, key, listed, content, revision, generation, refreshed, snapshot)
+            VALUES (:scope, :key, :listed, :content, :revision, :generation, :refreshed, :snapshot)
             ON CONFLICT (scope, key) DO UPDATE SET
-                listed = excluded.listed, content = excluded.content, generation = excluded.generation,
-                refreshed = excluded.refreshed, snapshot = excluded.snapshot
+                listed = excluded.listed, content = excluded.content, revision = excluded.revision,
+                generation = excluded.generation, refreshed = excluded.refreshed, snapshot = excluded.snapshot
             """
 
         static let removeTask = "DELETE FROM task WHERE scope = :scope AND key = :key"

@@ -45,6 +45,7 @@ struct TableHistory {
         var name: String { base.name }
         var scope: Scope { base.scope }
         var schema: TaskSchema { base.schema }
+        var definitions: [String: String] { base.definitions }
         var hidesChanges: Bool { false }
         func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
             let answer = try await base.list(from: lastPoll)

@@ -99,25 +99,14 @@ import Testing
         }
     }
 
-    @Test func `the moment at which a field was redefined is kept, and its definition also while it is not declared`()
-        async throws
-    {
-        func list(_ fields: JSON, after answer: Answer?) async throws -> Answer {
-            await practice.clock.advance(by: .milliseconds(60_250))
-            return try await source(["fields": fields]) { try await $0.list(from: LastPoll(cursor: answer?.cursor)) }
+    @Test func `a field with another path is redefined`() async throws {
+        try await practice.open { connection in
+            func source(_ fields: JSON) throws -> TrackerSource {
+                try TrackerSource(name: "my-work", settings: Settings(["fields": fields]), connection: connection)
+            }
+            let (before, other) = (try source(["priority", ["rank": "urgency"]]), try source(["priority", ["rank": "impact"]]))
+            #expect(other.redefined(since: before) == ["rank"])
         }
-        /// Tasks remember in which second they were read.
-        func thisSecond() -> Timestamp { Timestamp(seconds: practice.clock.now.seconds) }
-        let first = try await list(["priority", ["rank": "urgency"]], after: nil)
-        #expect(first.redefinedSince.isEmpty)
-        let second = try await list(["priority", ["rank": "impact"]], after: first)
-        #expect(second.redefinedSince == ["rank": thisSecond()])
-        let third = try await list(["priority", ["rank": "impact"]], after: second)
-        #expect(third.redefinedSince == second.redefinedSince && third.cursor == second.cursor)
-        let without = try await list(["priority"], after: third)
-        #expect(without.redefinedSince.isEmpty)
-        let last = try await list([["rank": "urgency"]], after: without)
-        #expect(last.redefinedSince == ["rank": thisSecond()])
     }
 
     @Test func `German labels become types, and classes do not depend on the language`() async throws {

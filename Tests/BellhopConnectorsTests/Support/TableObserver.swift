@@ -25,3 +25,10 @@ struct TableObserver {
         return (comparison.new + comparison.changed).map { answer.listing.entries[$0].key.text }.sorted()
     }
 }
+
+extension Source {
+    /// The fields that this source defines otherwise than `before` did.
+    func redefined(since before: some Source) -> Set<String> {
+        FieldDefinitions().updated(to: before.definitions).updated(to: definitions).redefined(since: 0)
+    }
+}

@@ -61,48 +61,73 @@ import Testing
 
     @Test func `a redefined field has not changed, but the others may have`() async throws {
         var (bench, source, poller) = try await Bench.polled([task("a", fields: ["priority": 3, "state": 1])])
-        source.edit { $0.redefined = ["priority"] }
+        source.redefinePriority("impact")
         source.put(task("a", fields: ["priority": "High", "state": 2]))
         _ = try await poller.pollOnce()
-        source.edit { $0.redefined = [] }
         source.put(task("a", fields: ["priority": "Low", "state": 2]))
         _ = try await poller.pollOnce()
         #expect(try await bench.eventLines() == ["task_changed a state: 1 → 2", #"task_changed a priority: "High" → "Low""#])
     }
 
-    @Test func `a redefined field has not changed in a task that is read later than others`() async throws {
+    @Test(arguments: [false, true])
+    func `a redefined field has not changed in a task that is read later than others, in the same second or after a restart`(
+        _ restarts: Bool
+    ) async throws {
         let tasks = ["a", "b"].map { task($0, "open", fields: ["priority": 3]) }
         var (bench, source, poller) = try await Bench.polled(tasks)
         func poll(_ name: String, _ title: String, priority: JSON) async throws {
-            await bench.clock.advance(by: .seconds(60))
             source.put(task(name, title, fields: ["priority": priority]))
+            if restarts { poller = bench.poller(source) }
             _ = try await poller.pollOnce()
         }
-        let moment = bench.now + .seconds(60)
-        source.edit { state in
-            state.redefinedSince = ["priority": moment]
-            state.unreadable = ["b"]
-        }
+        source.redefinePriority("impact")
+        source.edit { $0.unreadable = ["b"] }
         try await poll("a", "closed", priority: "High")
         try await poll("a", "again", priority: "Low")
         source.edit { $0.unreadable = [] }
         try await poll("b", "closed", priority: "High")
+        try await poll("b", "closed", priority: "Low")
         #expect(
             try await bench.eventLines() == [
                 #"task_changed a title: "open" → "closed""#,
                 #"task_changed a priority: "High" → "Low" title: "closed" → "again""#,
                 #"task_changed b title: "open" → "closed""#,
+                #"task_changed b priority: "High" → "Low""#,
             ])
+    }
+
+    @Test func `a redefined field has not changed when its task's details become readable again`() async throws {
+        var (bench, source, poller) = try await Bench.polled([task("a", "open", fields: ["priority": 3])])
+        source.redefinePriority("impact")
+        source.put(task("a", "closed", fields: ["priority": "High"]))
+        for isForbidden in [true, true, false] {
+            source.edit { $0.isForbidden = isForbidden }
+            _ = try await poller.pollOnce()
+        }
+        source.put(task("a", "closed", fields: ["priority": "Low"]))
+        _ = try await poller.pollOnce()
+        #expect(
+            try await bench.eventLines() == [
+                #"task_changed a title: "open" → "closed""#, #"task_changed a priority: "High" → "Low""#,
+            ])
+    }
+
+    @Test func `a redefined field has not changed after polls that failed`() async throws {
+        var (bench, source, poller) = try await Bench.polled([task("a", fields: ["priority": 3])])
+        source.redefinePriority("impact")
+        source.put(task("a", fields: ["priority": "High"]))
+        let failure = Failure(.gateway, .retry(after: nil), "502")
+        source.edit { ($0.lists, $0.details) = ([.failure(failure)], [failure]) }
+        for isFailed in [true, true, false] { #expect(try await poller.pollOnce().isFailed == isFailed) }
+        #expect(try await bench.eventLines() == [])
     }
 
     @Test func `after a restart, the next change of a redefined field is reported, although its new definition left its value`()
         async throws
     {
         let (bench, source, _) = try await Bench.polled([task("a", fields: ["priority": 3])])
-        let moment = bench.now + .seconds(60)
-        source.edit { $0.redefinedSince = ["priority": moment] }
+        source.redefinePriority("impact")
         for priority: JSON in [3, 4] {
-            await bench.clock.advance(by: .seconds(60))
             source.put(task("a", fields: ["priority": priority]))
             var poller = bench.poller(source)
             _ = try await poller.pollOnce()
@@ -110,16 +135,18 @@ import Testing
         #expect(try await bench.eventLines() == ["task_changed a priority: 3 → 4"])
     }
 
-    @Test func `after the clock was set back, the next change of a field that was redefined before is reported`()
-        async throws
-    {
+    @Test func `after the clock was set back, fields are redefined, and their later changes reported, as before`() async throws {
         var (bench, source, poller) = try await Bench.polled([task("a", fields: ["priority": 3])])
-        let moment = bench.now
-        source.edit { $0.redefinedSince = ["priority": moment] }
-        await bench.clock.jump(to: moment - .seconds(300))
-        source.put(task("a", fields: ["priority": 4]))
-        _ = try await poller.pollOnce()
-        #expect(try await bench.eventLines() == ["task_changed a priority: 3 → 4"])
+        func poll(_ priority: JSON) async throws {
+            await bench.clock.jump(to: bench.now - .seconds(300))
+            source.put(task("a", fields: ["priority": priority]))
+            _ = try await poller.pollOnce()
+        }
+        source.redefinePriority("impact")
+        for priority: JSON in [4, 5] { try await poll(priority) }
+        source.redefinePriority("urgency")
+        for priority: JSON in [6, 7] { try await poll(priority) }
+        #expect(try await bench.eventLines() == ["task_changed a priority: 4 → 5", "task_changed a priority: 6 → 7"])
     }
 
     @Test(arguments: RemovalReason.allCases)

@@ -219,7 +219,9 @@ private struct PollHistory {
             let isBaseline = !memory.hasBaseline || memory.health.emptyBaseline != nil && !announced.contains(key)
             if isBaseline, reported[key] == nil { reported[key] = task.text.snapshot.title }
             stored[key] = RememberedTask(snapshot: task.text.snapshot, generation: task.generation)
-            memory.known.set(KnownTask(key: key, listed: task.listed, content: task.content, refreshed: task.refreshed))
+            memory.known.set(
+                KnownTask(
+                    key: key, listed: task.listed, content: task.content, revision: task.revision, refreshed: task.refreshed))
         }
         for task in poll.removed {
             stored[task.key] = RememberedTask(snapshot: task.snapshot, generation: task.generation, removed: poll.at)
@@ -227,6 +229,7 @@ private struct PollHistory {
         }
         (memory.turn, memory.hasBaseline) = (memory.turn + 1, true)
         (memory.cursor, memory.answer, memory.health) = (poll.cursor, poll.answer, poll.health)
+        memory.definitions = poll.definitions
         add(poll.events)
     }
 

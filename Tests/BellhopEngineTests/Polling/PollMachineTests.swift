@@ -10,9 +10,11 @@ import Testing
 
     /// A machine of a source with these tasks, after its first poll.
     private static func baseline(_ keys: [TaskKey], hidesChanges: Bool = false) -> PollMachine {
-        var machine = PollMachine(DeclaredSource(hidesChanges: hidesChanges), plan: .minutely)
+        let source = DeclaredSource(hidesChanges: hidesChanges)
+        var machine = PollMachine(source, plan: .minutely)
         _ = machine.begin(at: .init(now: start - .seconds(600)))
-        var memory = SourceMemory(hasBaseline: true, known: KnownTasks())
+        let definitions = FieldDefinitions().updated(to: source.definitions)
+        var memory = SourceMemory(hasBaseline: true, definitions: definitions, known: KnownTasks())
         let answer = Answer(tasks: keys)
         memory.answer = answer.fingerprint
         for entry in answer.listing.entries {
@@ -122,6 +124,14 @@ import Testing
         var answer = Answer(tasks: Self.some, title: { $0 == "a" ? "printer is out" : "printer on fire" })
         answer.fingerprint = .zero
         #expect(Self.steps(&machine, .listed(answer)) == ["list", "details a"])
+    }
+
+    @Test func `an answer is compared, although it is the same, when a field has been redefined`() {
+        var machine = Self.baseline(Self.some)
+        machine.memory.definitions = FieldDefinitions().updated(to: ["priority": "int urgency"])
+        guard case .list(let lastPoll) = machine.begin(at: .init(now: Self.start)) else { return #expect(Bool(false), "no list") }
+        #expect(lastPoll.answer == nil)
+        #expect(Self.steps(&machine, .listed(Answer(tasks: Self.some))) == ["list", "commit +0 -0 0 events"])
     }
 
     @Test func `a resting connection is not polled before its time`() {

@@ -25,12 +25,8 @@ final class ScriptedSource: Source {
         /// The connection shared with deliveries.
         var receiver: String?
         var cursor: Cursor?
-        /// The fields whose definition changed since the last poll.
-        var redefined: Set<String> = []
         /// The account's name in the lists.
         var user: String?
-        /// The fields whose definition changed, and when.
-        var redefinedSince: [String: Timestamp] = [:]
         /// The comments in the lists.
         var comments: [TaskComment] = []
         var schema = TaskSchema(
@@ -94,6 +90,9 @@ final class ScriptedSource: Source {
 
     func edit(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
 
+    /// Lets the configuration read the field `priority` from another path.
+    func redefinePriority(_ path: String) { edit { $0.schema.fields[0].path = path } }
+
     /// Replaces all tasks.
     func set(_ tasks: [Snapshot]) { edit { $0.tasks = tasks } }
 
@@ -138,9 +137,7 @@ final class ScriptedSource: Source {
             let listing = try Listing(records: records)
             var answer = Answer(
                 listing: listing, fingerprint: Fingerprint(content: listing.body), cursor: state.cursor, comments: state.comments)
-            answer.redefined = state.redefined
             answer.user = state.user
-            answer.redefinedSince = state.redefinedSince
             return answer
         } catch { throw Failure(.badAnswer, .retry(after: nil), "\(error)") }
     }

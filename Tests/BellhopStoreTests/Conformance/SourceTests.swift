@@ -10,7 +10,7 @@ import Testing
         #expect(memory.turn == 0)
         #expect(!memory.hasBaseline)
         #expect(memory.known.isEmpty)
-        #expect(memory.cursor == nil && memory.answer == nil)
+        #expect(memory.cursor == nil && memory.answer == nil && memory.definitions == FieldDefinitions())
         #expect(memory.health == SourceHealth())
     }
 
@@ -18,6 +18,8 @@ import Testing
     func `a committed poll is stored completely, in the order of its listing`(_ kind: StoreUnderTest) async throws {
         let bench = try await kind.opened()
         var poll = Sample.poll([3, 1, 2])
+        poll.definitions = poll.definitions.updated(to: ["priority": "text urgency", "state": "int state"])
+        poll.present[1].revision = poll.definitions.revision
         poll.health = SourceHealth(
             failures: 2, failingSince: bench.now, lastError: "it hung", announced: true, lastSuccess: bench.after(-60),
             held: HeldResult(json: [
@@ -31,11 +33,13 @@ import Testing
         #expect(memory.hasBaseline)
         #expect(memory.cursor == poll.cursor)
         #expect(memory.answer == poll.answer)
+        #expect(memory.definitions == poll.definitions)
         #expect(memory.health == poll.health)
         #expect(memory.health.held != nil)
         #expect(memory.known.map(\.key) == [Sample.key(3), Sample.key(1), Sample.key(2)])
         #expect(memory.known.map(\.listed) == poll.present.map(\.listed))
         #expect(memory.known.map(\.content) == poll.present.map(\.content))
+        #expect(memory.known.map(\.revision) == [0, 1, 0])
         #expect(memory.known.map(\.refreshed) == poll.present.map(\.refreshed))
         #expect(try await bench.store.tasks(in: [Sample.scope.id]) == [Sample.scope.id: poll.present.map(\.text.snapshot)])
     }

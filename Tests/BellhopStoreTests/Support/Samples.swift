@@ -57,7 +57,8 @@ enum Sample {
     static func poll(_ numbers: [Int], removing gone: [Int] = [], turn: Int64 = 0, at time: Timestamp = now) -> PollCommit {
         PollCommit(
             scope: scope.id, source: "tasks", expectedTurn: turn, at: time, cursor: Cursor(["from": "here"]),
-            answer: .of("answer", String(turn)), present: numbers.map { present($0) },
+            answer: .of("answer", String(turn)), definitions: FieldDefinitions().updated(to: ["priority": "int priority"]),
+            present: numbers.map { present($0) },
             removed: gone.map { .init(key: key($0), snapshot: snapshot($0), generation: 2, reason: .gone) },
             events: numbers.map { event($0) })
     }

@@ -7,6 +7,7 @@ struct StoreContents: Hashable {
     var known: [KnownTask]
     var cursor: Cursor?
     var answer: Fingerprint?
+    var definitions: FieldDefinitions
     var tasks: [Scope.ID: [Snapshot]]
     var remembered: [TaskKey: RememberedTask]
     var events: [StoredEvent]
@@ -37,6 +38,7 @@ struct StoreContents: Hashable {
         status = try await store.status()
         let memory = try await store.open(Sample.scope, source: "tasks", at: Self.later)
         (known, cursor, answer) = (Array(memory.known), memory.cursor, memory.answer)
+        definitions = memory.definitions
         tasks = try await store.tasks(in: [Sample.scope.id])
         remembered = try await store.remembered(Self.keys, in: Sample.scope.id)
         events = try await store.events(EventQuery()).events

@@ -17,6 +17,8 @@ public struct TableSource: Source {
     public var hidesChanges: Bool { false }
     public var maxDepartures: Int { TaskTable.maxDepartures }
     public var schema: TaskSchema { columns.schema }
+    /// Without types: they depend on what the dictionary says, too, and not only on the configuration.
+    public var definitions: [String: String] { Dictionary(schema.fields.map { ($0.name, $0.path) }) { _, last in last } }
 
     /// - Parameter settings: checked against ``manifest``.
     public init(name: String, settings: Settings, connection: ServiceNowConnection) throws(ConnectorError) {
@@ -65,9 +67,6 @@ public struct TableSource: Source {
         var next = before ?? TableCursor()
         let shape = ([settings.display.rawValue] + paths).joined(separator: ",")
         next.shape = Fingerprint(content: shape, seed: settings.seed).hex
-        // Without types: they depend on what the dictionary says, too, and not only on the configuration.
-        let declared = TaskSchema(schema.fields.map { .init($0.name, .text, path: $0.path) })
-        next.fields = declared.definitions
         let start = start(before, shape: next.shape, known: lastPoll.known.count)
         let (rows, walk) = try await read(
             from: start, paths, last: before?.shape == next.shape ? lastPoll.answer : nil, known: lastPoll.known)
@@ -79,7 +78,6 @@ public struct TableSource: Source {
             listing: listing, coverage: rows.isSame ? .same : walk.isWhole ? .whole : .part,
             fingerprint: rows.movedOn == 0 ? rows.fingerprint : .zero, lag: settings.times.lag + .seconds(10),
             notices: notices(rows) + (isHidden ? [hidingNotice(rows)] : []))
-        answer.redefined = declared.redefined(since: before?.fields)
         answer.user = await connection.reading.username ?? ""
         if let journal {
             // A task is often closed with its last comment, so those that left count as touched.
@@ -263,8 +261,6 @@ struct TableCursor: Sendable, Hashable {
     var reconciled: Timestamp?
     /// A fingerprint of the rows' fields: rows with other fields cannot be compared.
     var shape = ""
-    /// The definitions of the fields.
-    var fields: JSON?
     var journal: JournalCursor?
 
     init() {}
@@ -274,7 +270,6 @@ struct TableCursor: Sendable, Hashable {
         watermark = json["watermark"]?.asInt.map { Timestamp(microseconds: $0) }
         reconciled = json["reconciled"]?.asInt.map { Timestamp(microseconds: $0) }
         shape = json["shape"].textOrEmpty
-        fields = json["fields"]
         journal = json["journal"].flatMap(JournalCursor.init(json:))
     }
 
@@ -282,7 +277,6 @@ struct TableCursor: Sendable, Hashable {
         var members: JSON.Object = ["shape": .string(shape)]
         if let watermark { members["watermark"] = .int(watermark.microseconds) }
         if let reconciled { members["reconciled"] = .int(reconciled.microseconds) }
-        if let fields { members["fields"] = fields }
         if let journal { members["journal"] = journal.json }
         return Cursor(.object(members))
     }

@@ -88,7 +88,6 @@ struct RESTSource: ProbedSource {
         if mayBeCut { try await confirmEmptyEnd(pages, adding: []) }
         var next = RESTCursor()
         next.reading = readingID
-        next.fields = schema.definitions
         next.validators = pages.validators
         var notices = pages.check?.notice(of: name).map { [$0] } ?? []
         if let since {
@@ -101,7 +100,6 @@ struct RESTSource: ProbedSource {
         var answer = Answer(
             listing: listing, fingerprint: reading.fingerprint(of: listing), cursor: next.cursor, notices: notices)
         answer.mayBeCut = mayBeCut
-        answer.redefined = schema.redefined(since: before.fields)
         return answer
     }
 

@@ -89,8 +89,6 @@ struct RESTCursor: Sendable, Hashable {
     var whole: Timestamp?
     /// Identifies how everything was read when it was last listed: after a change, everything is listed again.
     var reading: Fingerprint?
-    /// The definitions of the fields then.
-    var fields: JSON?
 
     init() {}
 
@@ -99,7 +97,6 @@ struct RESTCursor: Sendable, Hashable {
         since = cursor?.value["since"]?.asMoment
         whole = cursor?.value["whole"]?.asMoment
         reading = cursor?.value["reading"]?.asString.flatMap { Fingerprint(hex: $0) }
-        fields = cursor?.value["fields"]
     }
 
     var cursor: Cursor? {
@@ -107,7 +104,6 @@ struct RESTCursor: Sendable, Hashable {
         if let since { members["since"] = .string(since.rfc3339) }
         if let whole { members["whole"] = .string(whole.rfc3339) }
         if let reading { members["reading"] = .string(reading.hex) }
-        if let fields { members["fields"] = fields }
         if members.isEmpty { return nil }
         return Cursor(.object(members))
     }
