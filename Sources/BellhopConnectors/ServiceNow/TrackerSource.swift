@@ -99,15 +99,10 @@ struct TrackerSource: Source {
         let active = keys.filter { FieldValue(rows.found[$0]?["active"])?.typed(.bool) == .bool(true) }
         if !user.isEmpty { return Set(active.filter { rows.found[$0]?.raw("assigned_to") == user }) }
         let reader = TableReader(session: connection.reading, table: "task", paths: ["sys_id"], timeout: timeout)
+        let query = EncodedQuery(
+            .init("active", .equal, "true"), .init("assigned_to", .equal, "javascript:gs.getUserID()"))
         var remaining: Set<TaskKey> = []
-        try await active.inBatches(of: TableSource.batch) { keys async throws(Failure) in
-            let query = EncodedQuery(
-                .init("sys_id", isOneOf: keys.map(\.text)), .init("active", .equal, "true"),
-                .init("assigned_to", .equal, "javascript:gs.getUserID()"))
-            for row in try await reader.page(query, limit: keys.count).list {
-                if let id = row.raw("sys_id"), keys.contains(TaskKey(id)) { remaining.insert(TaskKey(id)) }
-            }
-        }
+        try await reader.rows(of: active, matching: query) { key, _ in remaining.insert(key) }
         return remaining
     }
 

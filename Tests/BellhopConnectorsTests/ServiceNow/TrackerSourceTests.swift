@@ -234,14 +234,20 @@ import Testing
         }
     }
 
-    @Test func `all answers of a server that ignores the query are refused`() async throws {
+    @Test(arguments: [false, true])
+    func `all answers of a server that ignores the query are refused`(_ isFiltered: Bool) async throws {
         let task = instance.addTask(title: "Mine", assignedTo: "john.doe")
         for number in 1...3 { instance.addTask(title: "Other \(number)", assignedTo: "abel.tuter") }
         let rows = HTTPResponse.json(
             200, [:], #"{"result":[{"sys_id":"\#(task.id)"},{"sys_id":"\#(String(repeating: "e", count: 32))"}]}"#)
         let session = try practice.session(over: ScriptedExchange([rows]))
         let failure = await failure {
-            _ = try await TaskTable(session: session, paths: ["sys_id"], display: .values).read([TaskKey(task.id)])
+            if isFiltered {
+                let reader = TableReader(session: session, table: "task", paths: ["sys_id"])
+                try await reader.rows(of: [TaskKey(task.id)], matching: .all) { _, _ in }
+            } else {
+                _ = try await TaskTable(session: session, paths: ["sys_id"], display: .values).read([TaskKey(task.id)])
+            }
         }
         #expect(failure?.reason == .badAnswer)
         #expect(failure?.message.contains("it ignored the query") == true)

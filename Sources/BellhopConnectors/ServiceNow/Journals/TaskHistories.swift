@@ -17,8 +17,6 @@ struct TaskHistories: Sendable {
     let table: String
     let connection: ServiceNowConnection
 
-    private static let batch = 40
-
     /// The new entries of these tasks.
     /// - Parameters:
     ///   - since: only tasks updated since this time are read.
@@ -35,24 +33,21 @@ struct TaskHistories: Sendable {
         }
         let reader = TableReader(
             session: connection.reading, table: table, paths: ["sys_id"] + Self.times + kinds, display: .both)
-        try await keys.inBatches(of: Self.batch) { keys async throws(Failure) in
-            let query = EncodedQuery(.init("sys_id", isOneOf: keys.map(\.text)), .init("sys_updated_on", .atLeast, since.sql))
-            for row in try await reader.page(query, limit: keys.count).list {
-                guard let id = row.raw("sys_id"), keys.contains(TaskKey(id)) else { continue }
-                for kind in kinds {
-                    let history = FieldValue(row[kind])?.label ?? ""
-                    let place = KnownHistories.Place(task: TaskKey(id), kind: kind)
-                    let read: JournalHistory
-                    do throws(JournalHistory.Unreadable) {
-                        read = try Self.read(history, above: known[place], since: max(since, floor), labels: labels[kind], row)
-                    } catch {
-                        unreadable.insert(error)
-                        continue
-                    }
-                    // An empty history may be one that the account may not read; the entries that it may read later are not all new.
-                    entries.known[place] = history.isEmpty ? nil : JournalHistory.Known(history)
-                    entries.comments += read.entries.map { comment($0, at: place, own) }
+        let query = EncodedQuery(.init("sys_updated_on", .atLeast, since.sql))
+        try await reader.rows(of: keys, matching: query) { key, row in
+            for kind in kinds {
+                let history = FieldValue(row[kind])?.label ?? ""
+                let place = KnownHistories.Place(task: key, kind: kind)
+                let read: JournalHistory
+                do throws(JournalHistory.Unreadable) {
+                    read = try Self.read(history, above: known[place], since: max(since, floor), labels: labels[kind], row)
+                } catch {
+                    unreadable.insert(error)
+                    continue
                 }
+                // An empty history may be one that the account may not read; the entries that it may read later are not all new.
+                entries.known[place] = history.isEmpty ? nil : JournalHistory.Known(history)
+                entries.comments += read.entries.map { comment($0, at: place, own) }
             }
         }
         entries.notices = notices(unreadable)

@@ -53,7 +53,7 @@ actor FieldLabels {
     func labels(of field: String, in table: String, _ session: ServiceNowSession) async throws(Failure) -> Set<String>? {
         let key = "\(table).\(field)"
         let now = session.clock.now
-        if let known = labels[key], now >= known.asked, now - known.asked < Self.labelLife {
+        if let known = labels[key], Self.isFresh(known.asked, now, for: Self.labelLife) {
             return known.all.isEmpty ? nil : known.all
         }
         let all = try await Self.reading(session).labels(of: field, in: table)
@@ -106,8 +106,8 @@ actor FieldLabels {
         return read
     }
 
-    private static func isFresh(_ asked: Timestamp?, _ now: Timestamp) -> Bool {
-        asked.map { (Duration.zero...missLife).contains(now - $0) } ?? false
+    private static func isFresh(_ asked: Timestamp?, _ now: Timestamp, for life: Duration = missLife) -> Bool {
+        asked.map { (Duration.zero...life).contains(now - $0) } ?? false
     }
 
     private func unresolved(_ text: String, _ path: String, _ why: String) -> Failure {

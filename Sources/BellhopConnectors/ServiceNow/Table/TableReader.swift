@@ -46,6 +46,26 @@ struct TableReader: Sendable {
         }
     }
 
+    /// Reads the rows with these keys that match a filter.
+    func rows(
+        of keys: [TaskKey], matching filter: EncodedQuery, _ take: (TaskKey, JSON) -> Void
+    ) async throws(Failure) {
+        try await keys.inBatches(of: Self.batch) { keys async throws(Failure) in
+            let query = filter.and(EncodedQuery(.init("sys_id", isOneOf: keys.map(\.text))))
+            for row in try await page(query, limit: keys.count).list {
+                guard let id = row.raw("sys_id"), keys.contains(TaskKey(id)) else {
+                    throw Failure.badAnswer(
+                        "\(session.base.place) answered with rows that were not asked for: it ignored the query, so the answer is discarded."
+                    )
+                }
+                take(TaskKey(id), row)
+            }
+        }
+    }
+
+    /// The maximal number of keys in a query: more would make the address too long.
+    static let batch = 40
+
     /// The number of rows of a query, including hidden ones; nil if the account may not use this API.
     func count(_ query: EncodedQuery) async throws(Failure) -> Int? {
         let text = PercentEncoding.encode(query.text, keeping: "-._~,")

@@ -37,27 +37,13 @@ extension TableSource {
     /// The rows with these keys that match a filter; nil if the account may not read the table.
     func rows(of keys: [TaskKey], filter: EncodedQuery, paths: [String]) async throws(Failure) -> [TaskKey: JSON]? {
         var found: [TaskKey: JSON] = [:]
-        let reader = reader(paths)
         do throws(Failure) {
-            try await keys.inBatches(of: Self.batch) { keys async throws(Failure) in
-                let query = filter.and(EncodedQuery(.init("sys_id", isOneOf: keys.map(\.text))))
-                for row in try await reader.page(query, limit: keys.count).list {
-                    guard let id = row.raw("sys_id"), keys.contains(TaskKey(id)) else {
-                        throw Failure.badAnswer(
-                            "\(connection.base.place) answered with rows that were not asked for: it ignored the query, so the answer is discarded."
-                        )
-                    }
-                    found[TaskKey(id)] = row
-                }
-            }
+            try await reader(paths).rows(of: keys, matching: filter) { found[$0] = $1 }
         } catch  where error.reason == .forbidden {
             return nil
         }
         return found
     }
-
-    /// The maximal number of keys in a query: more would make the address too long.
-    static let batch = 40
 }
 
 extension TableSource {
@@ -79,7 +65,7 @@ extension TableSource {
             }
             return true
         }
-        let some = Array(lastPoll.known.prefix(Self.batch).map(\.key))
+        let some = Array(lastPoll.known.prefix(TableReader.batch).map(\.key))
         guard let found = try await self.rows(of: some, filter: .all, paths: ["sys_id"]), !found.isEmpty else {
             throw hiding(rows)
         }
