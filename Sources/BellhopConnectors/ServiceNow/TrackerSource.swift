@@ -13,6 +13,8 @@ struct TrackerSource: Source {
     private let journal: JournalWatch?
 
     var maxDepartures: Int { TaskTable.maxDepartures }
+    /// With the form of the values, because labels replace them.
+    var definitions: [String: String] { schema.definitions.mapValues { reading.display == .labels ? "label of \($0)" : $0 } }
 
     /// - Parameter settings: checked against ``manifest``.
     init(name: String, settings: Settings, connection: ServiceNowConnection) throws(ConnectorError) {

@@ -99,13 +99,16 @@ import Testing
         }
     }
 
-    @Test func `a field with another path is redefined`() async throws {
+    @Test func `a field with another path is redefined, and all fields when labels replace their values`() async throws {
         try await practice.open { connection in
-            func source(_ fields: JSON) throws -> TrackerSource {
-                try TrackerSource(name: "my-work", settings: Settings(["fields": fields]), connection: connection)
+            func source(_ rank: JSON, _ display: JSON = "values") throws -> TrackerSource {
+                let settings: JSON.Object = ["fields": ["number", ["rank": rank]], "display": display]
+                return try TrackerSource(name: "my-work", settings: Settings(settings), connection: connection)
             }
-            let (before, other) = (try source(["priority", ["rank": "urgency"]]), try source(["priority", ["rank": "impact"]]))
-            #expect(other.redefined(since: before) == ["rank"])
+            let before = try source("urgency")
+            #expect(try source("impact").redefined(since: before) == ["rank"])
+            #expect(try source("urgency", "both").redefined(since: before).isEmpty)
+            #expect(try source("urgency", "labels").redefined(since: before) == ["number", "rank"])
         }
     }
 
