@@ -81,6 +81,8 @@ import Testing
         #expect(try await observer.poll(other).1.changed.count == 3)
         #expect(try other.redefined(since: source(["fields": [["rank": "priority"]]])) == ["rank"])
         #expect(try other.redefined(since: source(["fields": ["priority"]])).isEmpty)
+        // Types are not included: they also depend on the dictionary.
+        #expect(BoundSource(other, connection: "snow").definitions == ["rank": "urgency"])
     }
 
     // MARK: Paging

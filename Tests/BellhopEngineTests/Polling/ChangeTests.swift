@@ -117,7 +117,10 @@ import Testing
         source.redefinePriority("impact")
         source.put(task("a", fields: ["priority": "High"]))
         let failure = Failure(.gateway, .retry(after: nil), "502")
-        source.edit { ($0.lists, $0.details) = ([.failure(failure)], [failure]) }
+        source.edit { state in
+            state.lists = [.failure(failure)]
+            state.details = [failure]
+        }
         for isFailed in [true, true, false] { #expect(try await poller.pollOnce().isFailed == isFailed) }
         #expect(try await bench.eventLines() == [])
     }
