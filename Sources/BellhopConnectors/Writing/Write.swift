@@ -126,17 +126,9 @@ struct Writer: Sendable {
 
     /// - Parameter prepare: makes the write from the note of earlier attempts; sends nothing.
     func perform<W: Write>(_ prepare: (WriteNote) async throws(Failure) -> W) async throws(Failure) -> Receipt {
-        let receipt: Receipt
-        do throws(Failure) {
-            let note = try await noteStore.read(at: attempt)
-            var write = try await prepare(note)
-            receipt = try await run(&write, note)
-        } catch {
-            if error.remedy == .giveUp { await noteStore.forget() }
-            throw error
-        }
-        await noteStore.forget()
-        return receipt
+        let note = try await noteStore.read(at: attempt)
+        var write = try await prepare(note)
+        return try await run(&write, note)
     }
 
     private func run<W: Write>(_ write: inout W, _ note: WriteNote) async throws(Failure) -> Receipt {

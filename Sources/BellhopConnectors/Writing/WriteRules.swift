@@ -198,7 +198,8 @@ struct WriteNote: Sendable, Hashable {
     }
 }
 
-/// Stores a delivery's ``WriteNote`` until the write is proved or given up. The note is deleted with the delivery.
+/// Stores a delivery's ``WriteNote``. The store deletes it together with recording that the delivery is done or dead, because an
+/// attempt whose end was not recorded is repeated.
 struct DeliveryNote: Sendable {
     private let notebook: any Notebook
     private let key: String
@@ -233,9 +234,6 @@ struct DeliveryNote: Sendable {
             throw Failure(.fileSystem, remedy, "The delivery's notes cannot be kept: \(error).")
         }
     }
-
-    /// Deletes the note. Ignores failures, because a leftover note is harmless.
-    func forget() async { try? await notebook.setNote(key, to: nil) }
 }
 
 extension Delivery {

@@ -20,7 +20,7 @@ public protocol EventSink: Sendable {
 
 /// Small facts that must survive a restart, such as that a password was refused. Values hold no secrets.
 ///
-/// A note under ``Delivery/noteKey`` is deleted with that delivery.
+/// A note under ``Delivery/noteKey`` is deleted with that delivery, and that of a write already when it is done or dead.
 public protocol Notebook: Sendable {
     func note(_ key: String) async throws -> JSON?
     /// Nil deletes it.

@@ -71,8 +71,12 @@ extension Session {
             attempt: lease.token)
         try audit(attempt, outcome: outcome, detail: detail, at: now, &chain)
         switch finish.next {
-        case .done(let receipt): try keep(receipt.conversation, of: finish)
-        case .dead(let failure): if let begun = failure.conversation { try keep(begun, of: finish) }
+        case .done(let receipt):
+            try keep(receipt.conversation, of: finish)
+            try forgetNote(of: delivery)
+        case .dead(let failure):
+            if let begun = failure.conversation { try keep(begun, of: finish) }
+            try forgetNote(of: delivery)
         case .retry, .postponed, .paused, .held: break
         }
         switch finish.next {
@@ -84,6 +88,11 @@ extension Session {
         }
         try append(finish.events)
         return true
+    }
+
+    /// Deletes what the attempts of a write kept for each other: no attempt follows.
+    private func forgetNote(of delivery: Delivery) throws {
+        if delivery.effect != nil { try setNote(delivery.noteKey, to: nil) }
     }
 
     /// Records the end of an attempt in its delivery's row; false if the lease was lost.

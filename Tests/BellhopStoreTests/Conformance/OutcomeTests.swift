@@ -249,6 +249,29 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `the note of a write is deleted as its end is stored, and kept while an attempt may follow`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        let (failure, later) = (Sample.failure, bench.after(5))
+        let ends: [(next: RetryPolicy.Next, keeps: Bool)] = [
+            (.done(Sample.receipt), false), (.dead(failure), false), (.held(failure), true), (.retry(at: later, failure), true),
+            (.postponed(failure), true), (.paused(failure, until: later), true),
+        ]
+        let deliveries = (1...ends.count).map { Sample.delivery($0, action: "update") }
+        try await bench.enqueue(deliveries)
+        for delivery in deliveries { try await bench.store.setNote(delivery.noteKey, to: ["since": 1]) }
+        for (claim, end) in zip(try await bench.claim(), ends) {
+            let key = claim.delivery.noteKey
+            #expect(try await bench.finish(claim.changing { $0.token += 1 }, end.next) == false)
+            #expect(try await bench.store.note(key) == ["since": 1])
+            try await bench.finish(claim, end.next)
+            let note = try await bench.store.note(key)
+            #expect((note != nil) == end.keeps, "\(end.next)")
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `a delivery last tried while the clock was ahead is due once the clock is set back`(_ kind: StoreUnderTest) async throws
     {
         let bench = try kind.make()
