@@ -24,7 +24,7 @@ struct Repetition: Sendable, Hashable {
         let note = try await DeliveryNote(of: delivery, in: notebook).read(at: attempt)
         let why = "nothing can prove it (`repeatable: true` is for a request that may be sent twice)"
         _ = try WriteRules(noun: "request", place: place, quiet: .zero)
-            .step(after: .unprovable(why), note, attempt, at: attempt.now).receipt
+            .step(after: .unprovable(why), note, attempt).receipt
     }
 
     /// The failure for a missing or incomplete answer.

@@ -5,8 +5,6 @@ import Synchronization
 protocol Write: Sendable {
     /// The thing it writes, for messages: `comment`.
     static var noun: String { get }
-    /// Whether writing it twice has the same effect as once.
-    static var isRepeatable: Bool { get }
     /// The start of the receipt if the first attempt's lookup finds that it is already written.
     static var foundAtFirst: String { get }
 
@@ -22,7 +20,6 @@ protocol Write: Sendable {
 }
 
 extension Write {
-    static var isRepeatable: Bool { false }
     static var foundAtFirst: String { "there already" }
     var time: Timestamp? { nil }
     var before: JSON? { nil }
@@ -133,10 +130,9 @@ struct Writer: Sendable {
 
     private func run<W: Write>(_ write: inout W, _ note: WriteNote) async throws(Failure) -> Receipt {
         var note = note
-        let rules = WriteRules(
-            noun: W.noun, place: place, quiet: W.isRepeatable ? .zero : times.quiet, foundAtFirst: W.foundAtFirst)
+        let rules = WriteRules(noun: W.noun, place: place, quiet: times.quiet, foundAtFirst: W.foundAtFirst)
         let lookup = try await write.lookUp(rules.occasion(note, attempt))
-        if let receipt = try rules.step(after: lookup, note, attempt, at: clock.now).receipt { return receipt }
+        if let receipt = try rules.step(after: lookup, note, attempt).receipt { return receipt }
         var sending = note
         sending.since = note.since ?? write.time ?? clock.now
         sending.before = write.before

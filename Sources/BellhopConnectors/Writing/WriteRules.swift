@@ -54,8 +54,9 @@ struct WriteRules: Sendable {
         return attempt.mayRepeat.map { .gap($0) } ?? .first
     }
 
-    /// The step after an attempt's first lookup.
-    func step(after lookup: Lookup, _ note: WriteNote, _ attempt: Attempt, at now: Timestamp) -> WriteStep {
+    /// The step after an attempt's first lookup. The lookup counts as made at the attempt's start: while its answer is on the way, an
+    /// earlier request may take effect.
+    func step(after lookup: Lookup, _ note: WriteNote, _ attempt: Attempt) -> WriteStep {
         if case .written(let proof) = lookup {
             switch occasion(note, attempt) {
             case .first, .unanswered, .answered: return .done(proof.receipt(foundAtFirst))
@@ -75,10 +76,10 @@ struct WriteRules: Sendable {
                 ))
         }
         guard let uncertain = attempt.lastUncertain else { return .send }
-        if quiet > .zero, uncertain + quiet > now {
+        if quiet > .zero, uncertain + quiet > attempt.now {
             return .stop(
                 Failure(
-                    .notWritten, .retry(after: uncertain + quiet - now),
+                    .notWritten, .retry(after: uncertain + quiet - attempt.now),
                     "An earlier attempt may still be running on \(place); Bellhop looks for the \(noun) again before sending it.")
             )
         }

@@ -75,6 +75,32 @@ extension CommentActionTests {
         }
     }
 
+    @Test func `a lookup that began before the server's time limit does not prove the absence of the comment`() async throws {
+        practice.simulation.faults.add(.resetBefore, "POST", path: post)
+        let delivery = Delivery.comment("Thanks", on: task.id)
+        #expect(await failing(delivery, attempt(1))?.remedy == .unknownOutcome)
+        await practice.clock.advance(by: .seconds(119))
+        let connection = try practice.connection(
+            over: SlowExchange(base: InProcessExchange(practice.simulation), clock: practice.clock))
+        let action = CommentAction(connection: connection, times: times)
+        let early = await failure { _ = try await action.perform(delivery, attempt: attempt(2, uncertain: start)) }
+        #expect(early?.remedy == .retry(after: .seconds(1)))
+        #expect(practice.simulation.requests.count("POST", path: post) == 1)
+        try await connection.shutdown()
+    }
+
+    /// Answers each request after two seconds.
+    private struct SlowExchange: HTTPExchange {
+        let base: InProcessExchange
+        let clock: TestClock
+
+        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+            let response = try await base.send(request)
+            await clock.advance(by: .seconds(2))
+            return response
+        }
+    }
+
     @Test func `a last attempt without a lookup is held if an earlier one may have written`() async throws {
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/incident", times: nil)
         var delivery = Delivery.comment("Thanks", on: task.id)

@@ -215,8 +215,19 @@ import Testing
         let delivery = update(["state": 2])
         #expect(await practice.failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)
         instance.updateTask(task.id, set: ["urgency": "1"], by: "abel.tuter")
+        await practice.clock.advance(by: .seconds(120))
         _ = try await practice.perform(delivery, practice.attempt(2, uncertain: Practice.start))
         #expect(try now["state"] == "2")
+    }
+
+    @Test func `an update is not sent again, nor done, while the first request could undo a later update`() async throws {
+        practice.simulation.faults.add(.resetBefore, "PATCH")
+        let delivery = update(["state": 2])
+        #expect(await practice.failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)
+        await practice.clock.advance(by: .seconds(40))
+        let early = await practice.failing(delivery, practice.attempt(2, uncertain: Practice.start))
+        #expect(early?.remedy == .retry(after: .seconds(80)))
+        #expect(patches == 1)
     }
 
     @Test func `a person's change is not overwritten although the end of the successful attempt was not stored`() async throws {

@@ -51,7 +51,7 @@ import Testing
         note.decided = line.decided
         let attempt = Attempt(number: line.uncertain == nil ? 1 : 2, now: now, lastUncertain: line.uncertain)
         let result: Line.Result
-        switch rules.step(after: line.lookup, note, attempt, at: now) {
+        switch rules.step(after: line.lookup, note, attempt) {
         case .send: result = .send
         case .done: result = .done
         case .stop(let failure):
@@ -71,7 +71,7 @@ import Testing
         let now = Self.start
         var note = WriteNote()
         func summary(_ attempt: Attempt) throws -> String? {
-            try rules.step(after: .written(Self.proof), note, attempt, at: now).receipt?.summary
+            try rules.step(after: .written(Self.proof), note, attempt).receipt?.summary
         }
         #expect(try summary(Attempt(number: 1, now: now)) == "there already, work note 7f")
         #expect(

@@ -81,11 +81,11 @@ extension Update {
 
 /// Sets the fields of a task, which shows whether they are set.
 ///
-/// After an unknown outcome it is sent again at once, because setting the same values twice is harmless. If somebody else has
-/// changed one of the fields since the first attempt, nothing is written.
+/// After an unknown outcome it waits like every write, although setting the same values twice is harmless: the first request could
+/// otherwise take effect after the update of a later delivery. If somebody else has changed one of the fields since the first attempt,
+/// nothing is written.
 struct UpdateWrite: Write {
     static let noun = "update"
-    static let isRepeatable = true
     static let foundAtFirst = "the fields already had these values"
     private var update: Update
     private let context: WriteContext
