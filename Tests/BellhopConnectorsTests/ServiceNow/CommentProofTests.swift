@@ -116,6 +116,46 @@ import Testing
         #expect(notes.count == 2)
     }
 
+    @Test func `a comment is found below many newer entries of other deliveries`() async throws {
+        practice.simulation.faults.add(.resetAfter, "POST", path: post)
+        practice.simulation.faults.add(.badGateway, "GET", path: journal, times: 1)
+        let delivery = Delivery.comment("Thanks", on: task.id)
+        #expect(await failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)
+        await practice.clock.advance(by: .seconds(130))
+        var again = practice.attempt(2, uncertain: Practice.start)
+        for number in 1...60 {
+            let other = try #require(instance.addNote("Other \(number)", .workNotes, on: task.id, by: "john.doe"))
+            again.othersReferences.insert(other.id)
+        }
+        #expect(try await perform(delivery, again).reference == notes.first?.id)
+        #expect(posts == 1)
+    }
+
+    @Test(arguments: [SimulatedUser.Reading.allowed, .forbidden])
+    func `a comment written as another user is not written again after the connection's account was changed`(
+        _ reading: SimulatedUser.Reading
+    ) async throws {
+        for user in ["john.doe", "abel.tuter"] { instance.changeUser(user) { $0.journal = reading } }
+        instance.addNote("Earlier", .workNotes, on: task.id)
+        practice.simulation.faults.add(.resetAfter, "POST", path: post)
+        // The lookup afterwards, of the journal or else of the history, fails too.
+        practice.simulation.faults.add(.badGateway, "GET", path: journal, times: 1)
+        let delivery = Delivery.comment("Thanks", on: task.id)
+        #expect(await failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)
+        await practice.clock.advance(by: .seconds(130))
+        let account: JSON = ["basic": ["username": "abel.tuter", "password": "x"]]
+        func perform() async throws -> Receipt {
+            try await self.perform(delivery, practice.attempt(2, uncertain: Practice.start), settings: ["auth": account])
+        }
+        if reading == .allowed {
+            #expect(try await perform().reference == notes.last?.id)
+        } else {
+            // A history shows display names, which prove no user.
+            #expect(await failure { _ = try await perform() }?.remedy == .hold)
+        }
+        #expect(posts == 1)
+    }
+
     // MARK: Markers
 
     @Test func `with markers, a text without our marker is not ours, however similar`() async throws {

@@ -17,6 +17,8 @@ struct Journal: Sendable {
         var notAfter = Timestamp.distantFuture
         /// The task's history before the first request, if it was read.
         var history: JournalHistory.Known?
+        /// The other users as whom earlier attempts may have written it, because the connection has another account since.
+        var formerUsers: [String] = []
         /// Entries known to belong to other deliveries.
         var claimed: Set<String>
         /// Whether an entry that proved another delivery proves this one too, because it is a replay.
@@ -55,9 +57,9 @@ struct Journal: Sendable {
     let connection: ServiceNowConnection
     let session: ServiceNowSession
     private var access: Access { connection.journalAccess }
-    /// How many of this account's newest entries are read.
+    /// How many of this account's newest entries are read at first.
     private static let depth = 50
-    /// The same limit for several tasks together.
+    /// The same limit for several tasks together, and for one task with many entries since the first request.
     private static let most = 500
 
     func lookUp(for search: Search) async throws(Failure) -> Lookup {
@@ -66,12 +68,18 @@ struct Journal: Sendable {
             guard case .unprovable = finding else { return finding }
         }
         if let rows = try await listed(search) { return finding(in: rows, for: search) ?? .absent }
-        let (rows, total) = try await entries(Self.query("=\(search.task.text)", search.element), limit: Self.depth)
+        let query = Self.query("=\(search.task.text)", search.element, search.formerUsers)
+        var (rows, total) = try await entries(query, limit: Self.depth)
+        let isCut = Self.isCut(rows, at: Self.depth, search)
+        if isCut { (rows, total) = try await entries(query, limit: Self.most) }
         if !rows.isEmpty { access.set(.open) }
         if let finding = finding(in: rows, for: search) { return finding }
+        if isCut, Self.isCut(rows, at: Self.most, search) {
+            return .unprovable("this account has written \(Self.most) other entries since the first attempt")
+        }
         // The total is counted before access rules apply, so it includes hidden entries.
         if let total {
-            if total <= rows.count || rows.count == Self.depth { return .absent }
+            if total <= rows.count || rows.count >= Self.depth { return .absent }
         } else if !rows.isEmpty {
             return .absent
         }
@@ -80,14 +88,24 @@ struct Journal: Sendable {
         return try await lookUpInTask(for: search)
     }
 
-    private static func query(_ tasks: String, _ element: String) -> String {
-        "element_id\(tasks)^element=\(element)^sys_created_by=javascript:gs.getUserName()^ORDERBYDESCsys_created_on"
+    private static func query(_ tasks: String, _ element: String, _ formerUsers: [String] = []) -> String {
+        let others = formerUsers.map { "^ORsys_created_by=" + EncodedQuery.escaped($0) }.joined()
+        return
+            "element_id\(tasks)^element=\(element)^sys_created_by=javascript:gs.getUserName()\(others)^ORDERBYDESCsys_created_on"
+    }
+
+    /// Whether a limit cut off entries that may be the comment: even the oldest row is not older than the first request.
+    private static func isCut(_ rows: [JSON], at limit: Int, _ search: Search) -> Bool {
+        guard rows.count == limit, let time = rows.last?["sys_created_on"]?.asString.flatMap({ Timestamp(sql: $0) }) else {
+            return false
+        }
+        return time >= search.notBefore
     }
 
     /// This account's entries on the task, read together with those on upcoming tasks; nil if there are no upcoming tasks or the
     /// answer is incomplete: then the task needs its own request.
     private func listed(_ search: Search) async throws(Failure) -> [JSON]? {
-        guard let since = search.since else { return nil }
+        guard let since = search.since, search.formerUsers.isEmpty else { return nil }
         let now = session.clock.now
         if let kept = connection.entries.value(of: search.task, since: since, at: now), kept.element == search.element {
             return kept.rows

@@ -142,18 +142,24 @@ struct CommentWrite: Write {
     let time: Timestamp?
     /// How far the server's clock is ahead of ours.
     private let ahead: Duration
+    /// The users as whom it may have been written, including the present one.
+    private let users: [String]
     private var request = WriteRequest()
     /// Whether to write to the record itself, because the comment is for the customer or the tracker refused it.
     private var avoidsTracker: Bool
 
-    var before: JSON? { search.history?.json }
+    var before: JSON? {
+        var members: JSON.Object = ["users": .array(users.map { .string($0) })]
+        members["history"] = search.history?.json
+        return .object(members)
+    }
 
     /// Checks that the task exists. If the account may not read it, the tracker's list decides.
     init(_ comment: Comment, _ context: WriteContext, _ note: WriteNote) async throws(Failure) {
         let (connection, attempt, times) = (context.connection, context.attempt, context.times)
         var table = "task"
         var serverTime: Timestamp?
-        var history = JournalHistory.Known(json: note.before)
+        var history = JournalHistory.Known(json: note.before?["history"])
         let isFirst = note.since == nil && attempt.lastUncertain == nil
         let looksAtHistory = isFirst ? connection.journalAccess.now != .open : connection.journalAccess.now == .closed
         do throws(Failure) {
@@ -177,6 +183,8 @@ struct CommentWrite: Write {
                 }
             }
         }
+        let user = await context.session.username
+        let formerUsers = (note.before?["users"]?.asArray ?? []).compactMap(\.asString).filter { $0 != user }
         let now = connection.clock.now
         var since = note.since ?? serverTime ?? now
         if note.since == nil, let began = attempt.firstStarted {
@@ -185,12 +193,14 @@ struct CommentWrite: Write {
         }
         search = Journal.Search(
             task: comment.task, table: table, element: comment.element, text: comment.text,
-            notBefore: since - times.skew, history: history, claimed: attempt.othersReferences, delivery: comment.delivery.text,
+            notBefore: since - times.skew, history: history, formerUsers: formerUsers,
+            claimed: attempt.othersReferences, delivery: comment.delivery.text,
             listed: table == "task" ? comment.reference.className : table, upcoming: attempt.upcomingTasks(besides: comment.task))
         journal = Journal(connection: connection, session: context.session)
         self.comment = comment
         self.context = context
         self.table = table
+        users = formerUsers + [user].compactMap(\.self)
         time = since
         ahead = (serverTime ?? now) - now
         avoidsTracker = comment.visibility == .customer
