@@ -10,6 +10,7 @@ struct ETOConnection: Connection {
     let username: String
     let session: ETOSession
     let notebook: any Notebook
+    let claims: ClaimedEntries
     let clock: any AgentClock
     /// Serializes writes, so that no other delivery adds a response between the lookup of a write and its proof.
     let writing = FIFOGate()
@@ -44,6 +45,7 @@ struct ETOConnection: Connection {
         let part = wanted.enterprise.map { "/" + Fingerprint.of("eto", ASCII.lowercased($0)).hex.prefix(8) } ?? ""
         instance = base.origin + part
         notebook = environment.notebook
+        claims = environment.claims
         clock = environment.clock
         let memory = RefusalMemory(
             connection: name, instance: base.origin, notebook: environment.notebook, salt: environment.random)

@@ -37,7 +37,7 @@ struct TouchPointAction: Action {
                 delivery: delivery, attempt: attempt, notebook: connection.notebook, clock: connection.clock, times: times,
                 place: connection.session.base.place)
             return try await connection.writing.inTurn { () async throws(Failure) in
-                try await writer.perform { note in TouchPointWrite(entry, attempt, note, connection) }
+                try await writer.perform { note in TouchPointWrite(entry, delivery.id, attempt, note, connection) }
             }
         }
     }
@@ -49,6 +49,8 @@ struct TouchPointWrite: Write {
     static let noun = "response"
     private let entry: TouchPointEntry
     private let connection: ETOConnection
+    /// Claims the response that proves it.
+    private let delivery: String
     private let claimed: Set<String>
     /// Whether an earlier attempt may have sent it.
     private let isSent: Bool
@@ -57,9 +59,12 @@ struct TouchPointWrite: Write {
 
     var before: JSON? { known?.json }
 
-    init(_ entry: TouchPointEntry, _ attempt: Attempt, _ note: WriteNote, _ connection: ETOConnection) {
+    init(
+        _ entry: TouchPointEntry, _ delivery: Delivery.ID, _ attempt: Attempt, _ note: WriteNote, _ connection: ETOConnection
+    ) {
         self.entry = entry
         self.connection = connection
+        self.delivery = delivery.text
         claimed = attempt.othersReferences
         isSent = attempt.lastUncertain != nil
         known = isSent ? Known(json: note.before) : nil
@@ -109,7 +114,8 @@ struct TouchPointWrite: Write {
             return .unprovable(error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message)
         }
         let new = responses.filter { response in
-            response.id.map { !claimed.contains(reference($0)) && known?.contains($0) != true } ?? false
+            guard let id = response.id, known?.contains(id) != true else { return false }
+            return !claimed.contains(reference(id)) && connection.claims.isFree(reference(id), for: delivery)
         }
         switch occasion {
         case .earlier where isSent, .unanswered, .answered:
@@ -159,7 +165,7 @@ struct TouchPointWrite: Write {
             let isSame = entry.answers.allSatisfy { answer in
                 response.element(answer.element).map(answer.matches) ?? false
             }
-            if isInTime && isSame { return proof(id) }
+            if isInTime && isSame && connection.claims.take(reference(id), for: delivery) { return proof(id) }
         }
         return nil
     }
@@ -182,6 +188,7 @@ struct TouchPointWrite: Write {
         let result = try? reply.json(from: place)
         let record = result?["AddTouchPointResponseResult"] ?? result
         if let id = record.map(TouchPointResponse.init)?.id, (Int64(id) ?? 0) > 0 {
+            _ = connection.claims.take(reference(id), for: delivery)
             return .proved(proof(id).receipt(String(reply.status)))
         }
         let words = (record?["ErrorMessage"]?.asString).map { ETOAnswer.shown($0, []) } ?? ""

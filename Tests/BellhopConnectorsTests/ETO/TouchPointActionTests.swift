@@ -219,6 +219,28 @@ import Testing
         #expect(practice.eto.counts.added == 2)
     }
 
+    @Test func `of two equal deliveries with unknown outcomes, a response proves one only`() async throws {
+        let path = "/API/TouchPoint.svc"
+        try await practice.open { connection in
+            let start = practice.clock.now
+            let deliveries = [delivery(), delivery(occasion: "event/2")]
+            practice.simulation.faults.add(.resetBefore, "POST", path: path)
+            #expect(await failing(connection, deliveries[0], attempt())?.remedy == .unknownOutcome)
+            practice.simulation.faults.add(.resetAfter, "POST", path: path)
+            practice.simulation.faults.add(.status(403, body: ""), "GET", path: path, skip: 1, times: 1)
+            #expect(await failing(connection, deliveries[1], attempt())?.remedy == .unknownOutcome)
+            #expect(practice.eto.counts.added == 1)
+            await practice.clock.advance(by: .seconds(200))
+            // Both were claimed together, so neither attempt knows the other's proof.
+            var references: Set<String?> = []
+            for delivery in deliveries {
+                references.insert(try await add(connection, delivery, attempt(2, uncertain: start)).reference)
+            }
+            #expect(references.count == 2)
+        }
+        #expect(practice.eto.counts.added == 2)
+    }
+
     @Test func `while lookups fail, a request with an unknown outcome is held and not repeated`() async throws {
         practice.simulation.faults.add(.status(403, body: ""), "GET", path: "/API/TouchPoint.svc", times: nil)
         practice.simulation.faults.add(.resetBefore, "POST", path: "/API/TouchPoint.svc")
