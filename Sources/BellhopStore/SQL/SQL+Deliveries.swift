@@ -255,10 +255,13 @@ extension SQL {
 
         static let place = "SELECT id, lane, state FROM delivery WHERE \(isNamed)"
 
-        /// A manual retry resets the count of attempts that the retry policy limits, but keeps when an attempt may have been received.
+        /// A manual retry resets the count of attempts that the retry policy limits, but keeps when an attempt may have been received. A
+        /// delivery that waits for its next attempt keeps its count: nobody was asked to look whether it was received, and a write whose
+        /// count starts anew counts as decided by a person who has looked.
         static let retryAnew = """
             UPDATE delivery SET
-                state = 'available', head = 0, run_at = :now, paused = 0, attempts = 0, expires = NULL, finished = NULL
+                state = 'available', head = 0, run_at = :now, paused = 0, expires = NULL, finished = NULL,
+                attempts = iif(state = 'available', attempts, 0)
             WHERE id = :id
             """
 
