@@ -133,6 +133,7 @@ struct Writer: Sendable {
         let rules = WriteRules(noun: W.noun, place: place, quiet: times.quiet, foundAtFirst: W.foundAtFirst)
         let lookup = try await write.lookUp(rules.occasion(note, attempt))
         if let receipt = try rules.step(after: lookup, note, attempt).receipt { return receipt }
+        if let expires = delivery.expires, expires < clock.now { throw .notSent(before: expires) }
         var sending = note
         sending.since = note.since ?? write.time ?? clock.now
         sending.before = write.before

@@ -12,9 +12,11 @@ extension Session {
         var firstStarted: Timestamp?
         var lastUncertain: Timestamp?
 
-        /// Why it ends without an attempt; nil if it is attempted.
+        /// Why it ends without an attempt; nil if it is attempted. An expired write that may have been made is attempted, because the
+        /// attempt looks for it; it sends nothing.
         func refusal(at now: Timestamp) -> Failure? {
             if let problem { return DeliveryRow.failure(problem) }
+            if delivery.effect != nil, lastUncertain != nil { return nil }
             return delivery.expires.flatMap { $0 < now ? .notSent(before: $0) : nil }
         }
     }

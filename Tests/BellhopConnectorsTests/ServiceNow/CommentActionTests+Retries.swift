@@ -110,6 +110,22 @@ extension CommentActionTests {
         #expect(await failing(delivery, attempt(3, uncertain: start))?.remedy == .hold)
     }
 
+    @Test(arguments: [true, false])
+    func `an expired comment whose outcome is unknown is looked for, but not sent`(_ isWritten: Bool) async throws {
+        practice.simulation.faults.add(isWritten ? .resetAfter : .resetBefore, "POST", path: post)
+        practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/sys_journal_field", times: 1)
+        var delivery = Delivery.comment("Thanks", on: task.id)
+        delivery.expires = start + .seconds(60)
+        #expect(await failing(delivery, attempt(1))?.remedy == .unknownOutcome)
+        await practice.clock.advance(by: .seconds(130))
+        if isWritten {
+            #expect(try await perform(delivery, attempt(2, uncertain: start)).reference == notes.first?.id)
+        } else {
+            #expect(await failing(delivery, attempt(2, uncertain: start))?.reason == .expired)
+        }
+        #expect(practice.simulation.requests.count("POST", path: post) == 1)
+    }
+
     @Test func `a comment is not sent if its note cannot be stored`() async throws {
         practice.notebook.refuseWriting()
         let failure = await failing(.comment("Thanks", on: task.id), attempt(1))

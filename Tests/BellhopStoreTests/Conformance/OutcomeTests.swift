@@ -252,6 +252,24 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `an expired write is dead, unless an earlier attempt may have made it`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let deliveries = [(1, "update"), (2, "update"), (3, "webhook")].map { number, action in
+            var delivery = Sample.delivery(number, action: action)
+            delivery.expires = bench.after(10)
+            return delivery
+        }
+        try await bench.enqueue(deliveries)
+        for claim in try await bench.claim() {
+            try await bench.finish(
+                claim, .retry(at: bench.after(20), Sample.failure), uncertain: claim.delivery.id != deliveries[0].id)
+        }
+        await bench.clock.pass(20)
+        #expect(try await bench.claim().map(\.delivery.id) == [deliveries[1].id])
+        #expect(try await bench.states() == [.dead, .running, .dead])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `the note of a write is deleted as its end is stored, and kept while an attempt may follow`(
         _ kind: StoreUnderTest
     ) async throws {
