@@ -1,6 +1,9 @@
 import BellhopCore
 
 struct WriteTimes: Sendable, Hashable {
+    /// The default of a connection's `timeout`.
+    static let usualTimeout = Duration.seconds(30)
+
     /// How long after its start an attempt may send requests.
     var start = Duration.seconds(30)
     /// The longest run of a request on the server (60 s by ServiceNow's REST quota), and a margin.

@@ -69,6 +69,35 @@ import Testing
         #expect(files.count == 1)
     }
 
+    @Test func `after the store is restored, a file without a hash is found by the server's own clock`() async throws {
+        let clock = practice.clock
+        var settings = InstanceSettings()
+        settings.hashesAttachments = false
+        let simulation = Simulation(settings: settings) { clock.now.microseconds - 7_200_000_000 }
+        simulation.instance.addUser("john.doe", password: "correct horse")
+        let task = simulation.instance.addTask(title: "Printer", assignedTo: "john.doe")
+        let delivery = Delivery.write("attach", ["name": "log.txt", "text": "x"], on: task.id)
+        let backup = clock.now
+        try await simulation.serve { address in
+            try await practice.connection(address).inUse { connection in
+                let action = AttachAction(connection: connection)
+                await clock.advance(by: .seconds(60))
+                _ = try await action.perform(delivery, attempt: practice.attempt(1))
+                await clock.advance(by: .seconds(60))
+                var restored = practice.attempt(1)
+                restored.mayRepeat = backup..<clock.now
+                _ = try await action.perform(delivery, attempt: restored)
+            }
+        }
+        #expect(simulation.instance.attachments(of: task.id).count == 1)
+    }
+
+    @Test func `a connection with a longer time limit waits longer for a lost request`() async throws {
+        let connection = try practice.connection("http://127.0.0.1:9", settings: ["timeout": "2m"])
+        #expect(AttachAction(connection: connection).times.quiet == .seconds(210))
+        try await connection.shutdown()
+    }
+
     @Test func `with an API key, another user's file is not mistaken for ours, and ours is recognized`() async throws {
         instance.settings.hashesAttachments = false
         instance.addAPIKey("key-john", of: "john.doe")

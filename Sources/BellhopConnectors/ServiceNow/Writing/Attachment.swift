@@ -125,8 +125,8 @@ extension Attachment {
         let record = try await context.read(task)
         let now = context.connection.clock.now
         return AttachmentWrite(
-            file: self, table: record.table, context: context, since: note.since,
-            time: (record.serverTime(at: now) ?? now) - context.times.skew)
+            file: self, table: record.table, context: context, since: note.since, now: now,
+            ahead: (record.serverTime(at: now) ?? now) - now)
     }
 
     static let manifest = ActionManifest(
@@ -149,14 +149,17 @@ struct AttachmentWrite: Write {
     let context: WriteContext
     /// The server's time before the first request, if one was sent.
     let since: Timestamp?
-    let time: Timestamp?
+    let now: Timestamp
+    /// How far the server's clock is ahead of ours.
+    let ahead: Duration
+    var time: Timestamp? { serverTime(now) }
     var request = WriteRequest()
 
     func lookUp(_ occasion: LookupOccasion) async throws(Failure) -> Lookup {
         let since: Timestamp? =
             switch occasion {
             case .first, .earlier: since
-            case .gap(let span): span.lowerBound
+            case .gap(let span): serverTime(span.lowerBound)
             case .unanswered, .answered: since ?? time
             }
         do throws(Failure) {
@@ -168,6 +171,9 @@ struct AttachmentWrite: Write {
         } catch  where error.reason == .forbidden || error.reason == .goneOrHidden {}
         return .unprovable("this account may not read the files of \(file.task.name)")
     }
+
+    /// The server's time at this local time, minus the possible difference between its machines.
+    private func serverTime(_ local: Timestamp) -> Timestamp { local + ahead - context.times.skew }
 
     mutating func send(notAfter: Timestamp) async throws(Failure) -> Sent {
         let (file, place) = (file, context.place)

@@ -34,9 +34,12 @@ struct RecordAction<Order: WriteOrder>: Action {
 
     init(connection: ServiceNowConnection, times: WriteTimes? = nil) {
         self.connection = connection
+        let configuration = connection.http.configuration
         var standard = WriteTimes()
         // Requests may wait because of the connection's rate limit.
-        standard.start += connection.http.configuration.rate?.wait(for: ServiceNowConnection.manifest.limits.requests) ?? .zero
+        standard.start += configuration.rate?.wait(for: ServiceNowConnection.manifest.limits.requests) ?? .zero
+        // A request that may be sent and answered more slowly than usual may also end later on the server.
+        standard.server += max(configuration.timeout - WriteTimes.usualTimeout, .zero)
         self.times = times ?? standard
     }
 
