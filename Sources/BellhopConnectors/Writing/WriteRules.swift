@@ -161,7 +161,8 @@ extension Attempt {
             let isEnd: Bool
             switch error.remedy {
             case .retry: isEnd = number >= delivery.retry.attempts
-            case .giveUp: isEnd = error.reason == .badArguments
+            // These are found before the write is looked for.
+            case .giveUp: isEnd = error.reason == .badArguments || error.reason == .goneOrHidden
             case .rest, .pauseConnection, .pauseReceiver, .hold, .unknownOutcome: isEnd = false
             }
             guard isEnd, lastUncertain != nil else { throw error }

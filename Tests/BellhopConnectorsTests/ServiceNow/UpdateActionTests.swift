@@ -210,6 +210,16 @@ import Testing
         #expect(patches == 1)
     }
 
+    @Test func `an update whose outcome is unknown is held if its task is hidden or gone since`() async throws {
+        practice.simulation.faults.add(.resetAfter, "PATCH")
+        practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/incident", skip: 1)
+        let delivery = update(["state": 2])
+        #expect(await practice.failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)
+        instance.deleteTask(task.id)
+        let failure = await practice.failing(delivery, practice.attempt(2, uncertain: Practice.start))
+        #expect(failure?.reason == .goneOrHidden && failure?.remedy == .hold)
+    }
+
     @Test func `a change of another field after a lost attempt does not matter`() async throws {
         practice.simulation.faults.add(.resetBefore, "PATCH")
         let delivery = update(["state": 2])

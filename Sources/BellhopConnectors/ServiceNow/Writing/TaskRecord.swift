@@ -42,7 +42,7 @@ struct TaskRecord: Sendable {
             } catch  where error.reason == .goneOrHidden {
                 throw Failure(
                     .goneOrHidden, .giveUp,
-                    "The task \(task.name) no longer exists or is hidden from this account; nothing was written. (\(error.message))"
+                    "The task \(task.name) no longer exists or is hidden from this account; nothing is written. (\(error.message))"
                 )
             }
             let own = record["sys_class_name"]?.raw ?? ""
