@@ -35,7 +35,7 @@ enum LookupOccasion: Sendable, Hashable {
     case earlier(readSince: Timestamp?)
     /// After a request whose answer does not show whether it was written.
     case unanswered
-    /// After an answer that says it was written: a single new entry is this one, even if its text was changed.
+    /// After an answer that says it was written: the newest entry is this one, even if its text was changed.
     case answered
 }
 

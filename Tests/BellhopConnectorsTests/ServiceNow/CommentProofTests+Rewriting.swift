@@ -41,6 +41,15 @@ extension CommentProofTests {
         #expect(notes.count == 1)
     }
 
+    @Test func `of several new entries with other texts, the newest is the one that the instance has confirmed`() async throws {
+        instance.addNote("By hand", .workNotes, on: task.id, by: "john.doe")
+        await practice.clock.advance(by: .seconds(2))
+        practice.simulation.faults.add(.rewritten(.textCut(characters: 10)), times: nil)
+        let receipt = try await perform(.comment(Self.long, on: task.id), practice.attempt(1))
+        #expect(receipt.reference == notes.last?.id)
+        #expect(notes.count == 2)
+    }
+
     @Test(arguments: [SimulatedUser.Reading.allowed, .forbidden])
     func `if a changed text cannot be proved ours, the delivery is held and not sent again`(
         _ reading: SimulatedUser.Reading

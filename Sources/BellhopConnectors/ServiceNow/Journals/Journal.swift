@@ -153,7 +153,7 @@ struct Journal: Sendable {
                 return .written(search.proof(entry.id))
             }
         }
-        return free.first.map { .altered(search.proof($0.id), "there is a new entry of this account with another text") }
+        return free.last.map { .altered(search.proof($0.id), "there is a new entry of this account with another text") }
     }
 
     /// The rows of a query and their total; empty and nil if the account may not read the journal's table.

@@ -230,7 +230,7 @@ struct CommentWrite: Write {
         case .unanswered, .answered: break
         }
         let found = try await journal.lookUp(for: search)
-        // The server says that the comment was written, and this is the only new entry.
+        // The server says that the comment was written, and this is the newest entry.
         if occasion == .answered, case .altered(let proof, _) = found, let id = proof.reference {
             let isOurs = context.connection.claims.take(id, for: search.delivery)
             return isOurs ? .written(Proof("\(proof.text), with another text than was sent", reference: id)) : .absent
