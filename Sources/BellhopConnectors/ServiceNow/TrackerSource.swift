@@ -13,8 +13,11 @@ struct TrackerSource: Source {
     private let journal: JournalWatch?
 
     var maxDepartures: Int { TaskTable.maxDepartures }
-    /// With the form of the values, because labels replace them.
-    var definitions: [String: String] { schema.definitions.mapValues { reading.display == .labels ? "label of \($0)" : $0 } }
+    /// With the form of the texts, because labels replace them; numbers count as texts then, and other values stay.
+    var definitions: [String: String] {
+        let labelled = schema.fields.filter { reading.display == .labels && $0.type == .text }
+        return schema.definitions.merging(labelled.map { ($0.name, "label of \($0.path)") }) { $1 }
+    }
 
     /// - Parameter settings: checked against ``manifest``.
     init(name: String, settings: Settings, connection: ServiceNowConnection) throws(ConnectorError) {

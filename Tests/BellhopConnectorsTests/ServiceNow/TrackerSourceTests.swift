@@ -99,10 +99,10 @@ import Testing
         }
     }
 
-    @Test func `a field with another path is redefined, and all fields when labels replace their values`() async throws {
+    @Test func `a field with another path is redefined, and the fields whose values labels replace`() async throws {
         try await practice.open { connection in
             func source(_ rank: JSON, _ display: JSON = "values") throws -> TrackerSource {
-                let settings: JSON.Object = ["fields": ["number", ["rank": rank]], "display": display]
+                let settings: JSON.Object = ["fields": ["number", ["rank": rank], "active", "due_date"], "display": display]
                 return try TrackerSource(name: "my-work", settings: Settings(settings), connection: connection)
             }
             let before = try source("urgency")
