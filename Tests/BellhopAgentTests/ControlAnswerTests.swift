@@ -274,14 +274,19 @@ extension Recording<Int64> {
         #expect(error.message.contains(what) && (how.isEmpty || error.message.contains(how)), "\(error.message)")
     }
 
-    @Test func `an agent that accepts a question and does not answer is reported as silent`() async throws {
+    @Test(arguments: [false, true])
+    func `an agent that does not answer is reported as silent, also when no further connection to it can wait`(_ isFull: Bool)
+        async throws
+    {
         let folder = try TemporaryFolder()
         let place = ControlSocket.Place(path: folder.path + "/silent.sock")
-        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        try #require(listener >= 0)
-        defer { close(listener) }
+        let sockets = (0..<2).map { _ in socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0) }
+        defer { for socket in sockets { close(socket) } }
+        let (listener, other) = (sockets[0], sockets[1])
+        try #require(listener >= 0 && other >= 0)
         let address = try #require(UnixAddress(place.path))
-        try #require(address.withPointer { bind(listener, $0, $1) } == 0 && listen(listener, 1) == 0)
+        try #require(address.withPointer { bind(listener, $0, $1) } == 0 && listen(listener, isFull ? 0 : 1) == 0)
+        if isFull { try #require(address.withPointer { connect(other, $0, $1) } == 0) }
         let error = #expect(throws: InquiryError.self) { _ = try ControlClient(place, timeout: 1).ask(.status) }
         #expect(error?.kind == .silent)
         #expect(error?.message.contains("did not answer for 1 second at") == true)

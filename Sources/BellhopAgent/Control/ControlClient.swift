@@ -28,16 +28,25 @@ public struct ControlClient: Sendable {
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { throw InquiryError(.badRequest, "Cannot create a socket: \(SystemError().text).") }
         defer { close(socket) }
-        guard connect(socket) else { return nil }
+        // A process that is stopped accepts no connection: once many wait for it, the next one waits, too.
+        var wait = timeval(tv_sec: timeout, tv_usec: 0)
+        for direction in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            setsockopt(socket, SOL_SOCKET, direction, &wait, socklen_t(MemoryLayout<timeval>.size))
+        }
+        guard let address = UnixAddress(path) else { return nil }
+        guard address.withPointer({ connect(socket, $0, $1) }) == 0 else {
+            if errno == EAGAIN { throw silent(after: 0) }
+            return nil
+        }
         guard let peer = PeerUser(of: socket), peer.mayAnswer(at: path) else {
             throw InquiryError(
                 .badRequest, "Another user's program listens at \(path), so Bellhop ignores it: remove it, or run as its user.")
         }
-        var wait = timeval(tv_sec: timeout, tv_usec: 0)
-        setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         var question = inquiry.json
         if let person = Person.current { question["by"] = person.json }
-        guard send(question.encoded() + [UInt8(ascii: "\n")], on: socket) else { throw cutOff(after: 0) }
+        guard send(question.encoded() + [UInt8(ascii: "\n")], on: socket) else {
+            throw errno == EAGAIN ? silent(after: 0) : cutOff(after: 0)
+        }
         var lines = SocketLines(socket)
         var rows = 0
         while true {
@@ -45,11 +54,7 @@ public struct ControlClient: Sendable {
             switch lines.next() {
             case .line(let next): line = next
             case .end: throw cutOff(after: rows)
-            case .timeOut:
-                throw InquiryError(
-                    .silent,
-                    "The running agent did not answer for \(counted(timeout, "second")) at \(path)\(Self.after(rows)). Try again, and look at its log."
-                )
+            case .timeOut: throw silent(after: rows)
             }
             switch ControlFrame(line: line) {
             case .row(let value):
@@ -64,6 +69,13 @@ public struct ControlClient: Sendable {
         }
     }
 
+    private func silent(after rows: Int) -> InquiryError {
+        InquiryError(
+            .silent,
+            "The running agent did not answer for \(counted(timeout, "second")) at \(path)\(Self.after(rows)). Try again, and look at its log."
+        )
+    }
+
     private func cutOff(after rows: Int) -> InquiryError {
         InquiryError(
             .cutOff,
@@ -72,11 +84,6 @@ public struct ControlClient: Sendable {
     }
 
     private static func after(_ rows: Int) -> String { rows == 0 ? "" : ", after \(counted(rows, "row"))" }
-
-    private func connect(_ socket: Int32) -> Bool {
-        guard let address = UnixAddress(path) else { return false }
-        return address.withPointer { Glibc.connect(socket, $0, $1) == 0 }
-    }
 
     private func send(_ bytes: [UInt8], on socket: Int32) -> Bool {
         var sent = 0
