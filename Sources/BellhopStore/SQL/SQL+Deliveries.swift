@@ -236,7 +236,8 @@ extension SQL {
 
         static let rescue = """
             UPDATE delivery SET
-                state = 'available', lease_until = NULL, run_at = :now, uncertain_started = started, failure = :failure
+                state = 'available', lease_until = NULL, run_at = :now, uncertain_started = min(started, :now),
+                failure = :failure
             WHERE state = 'running' AND \(isIndexed) AND (lease_until <= :now OR lease_node = :node)
             RETURNING occasion, rule, step, receiver, action, subject, lease
             """
@@ -245,6 +246,13 @@ extension SQL {
         static let advance = """
             UPDATE delivery SET run_at = :now
             WHERE \(isAvailable) AND run_at > :now AND (created > :now OR started > :now)
+            """
+
+        /// The other side may work on a request that was sent while the clock was ahead for as long as on one sent now, not until that
+        /// time has come.
+        static let advanceUncertain = """
+            UPDATE delivery SET uncertain_started = :now
+            WHERE state IN ('available', 'held') AND \(isIndexed) AND uncertain_started > :now
             """
 
         static let wake = """

@@ -86,7 +86,10 @@ extension Session {
     }
 
     func correctFutureTimes(at now: Timestamp) throws {
-        for sql in [SQL.Deliveries.advance, SQL.Deliveries.advanceStops, SQL.Quiet.advance] { try run(sql, (":now", now)) }
+        let corrections = [
+            SQL.Deliveries.advance, SQL.Deliveries.advanceUncertain, SQL.Deliveries.advanceStops, SQL.Quiet.advance,
+        ]
+        for sql in corrections { try run(sql, (":now", now)) }
     }
 
     func wake(receiver: String, at now: Timestamp) throws {

@@ -299,11 +299,25 @@ import Testing
         try await bench.enqueue((1...2).map { Sample.delivery($0) })
         try await bench.finish(bench.claim(1)[0], .retry(at: bench.after(600), Sample.failure))
         await bench.clock.pass(3600)
-        try await bench.finish(bench.claim(1, for: 60)[0], .retry(at: bench.after(600), Sample.failure))
+        try await bench.finish(bench.claim(1, for: 60)[0], .retry(at: bench.after(600), Sample.failure), uncertain: true)
         try await bench.store.correctFutureTimes(at: bench.after(-3300))
         // The one tried earlier keeps its own time.
         let due = try await bench.store.claim(limit: 9, excluding: [], until: bench.now, at: bench.after(-3300))
         #expect(due.map(\.attempt.number) == [2])
+        #expect(due.map(\.attempt.lastUncertain) == [bench.after(-3300)])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `an attempt that was cut off while the clock was ahead counts as made when the clock is set back`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        try await bench.enqueue([Sample.delivery(1)])
+        await bench.clock.pass(3600)
+        _ = try await bench.claim(1)
+        try await bench.store.start(.only, at: bench.after(-3000))
+        let due = try await bench.store.claim(limit: 9, excluding: [], until: bench.now, at: bench.after(-3000))
+        #expect(due.map(\.attempt.lastUncertain) == [bench.after(-3000)])
     }
 
     @Test(arguments: StoreUnderTest.allCases)
