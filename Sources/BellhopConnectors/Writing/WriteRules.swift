@@ -69,7 +69,8 @@ struct WriteRules: Sendable {
             }
         }
         // A person who retries the delivery has looked.
-        if case .unprovable(let why) = lookup, case .gap = occasion(note, attempt), attempt.replayOf != nil,
+        let isDecided = note.decided != nil && note.decided == attempt.lastUncertain
+        if case .unprovable(let why) = lookup, case .gap = occasion(note, attempt), attempt.replayOf != nil, !isDecided,
             attempt.number > 1 || attempt.firstStarted == nil
         {
             return .stop(
@@ -78,15 +79,15 @@ struct WriteRules: Sendable {
                     "It is unknown whether \(place) has received the \(noun) since the replayed event: \(why). Look there, then retry or drop the delivery."
                 ))
         }
-        guard let uncertain = attempt.lastUncertain else { return .send }
-        if quiet > .zero, uncertain + quiet > attempt.now {
+        if attempt.lastUncertain == nil { return .send }
+        if let wait = attempt.wait(for: quiet) {
             return .stop(
                 Failure(
-                    .notWritten, .retry(after: uncertain + quiet - attempt.now),
+                    .notWritten, .retry(after: wait),
                     "An earlier attempt may still be running on \(place); Bellhop looks for the \(noun) again before sending it.")
             )
         }
-        if let decided = note.decided, uncertain == decided { return .send }
+        if isDecided { return .send }
         switch lookup {
         case .written, .absent: return .send
         case .altered(_, let why), .unprovable(let why):
@@ -150,6 +151,13 @@ extension Attempt {
 
     /// True if an earlier attempt may have succeeded and a person has decided to repeat it.
     var isDecided: Bool { number == 1 && lastUncertain != nil }
+
+    /// How long an earlier request may still be running; nil if none may be.
+    /// - Parameter quiet: how long after the start of its attempt a request may run.
+    func wait(for quiet: Duration) -> Duration? {
+        guard let lastUncertain, quiet > .zero, lastUncertain + quiet > now else { return nil }
+        return lastUncertain + quiet - now
+    }
 
     /// Runs an attempt. A failure that would end the delivery holds it instead, if an earlier attempt may have succeeded.
     func holding(

@@ -67,6 +67,15 @@ import Testing
         #expect(result == line.result)
     }
 
+    @Test func `a person's decision about a replayed write still counts after the wait for an earlier request`() {
+        var (note, attempt) = (WriteNote(), Attempt(number: 2, now: Self.start + .seconds(120), firstStarted: Self.start))
+        (attempt.replayOf, attempt.lastUncertain) = (.epoch, Self.start)
+        func step() -> WriteStep { rules.step(after: Self.lookups[3], note, attempt) }
+        if case .stop(let failure) = step() { #expect(failure.remedy == .hold) } else { Issue.record("sent undecided") }
+        note.decided = Self.start
+        #expect(step() == .send)
+    }
+
     @Test func `a receipt states when the write was made`() throws {
         let now = Self.start
         var note = WriteNote()

@@ -108,8 +108,9 @@ struct UpdateWrite: Write {
         self.context = context
         let earlier = Before(note.before)
         state = earlier ?? Before(self.update, record)
-        guard !state.shows(self.update, in: record) else { return }
-        if let refusal = self.update.refusal(by: record) ?? earlier?.refusal(of: self.update, by: record) { throw refusal }
+        // While an earlier request may take effect, a refusal would let later deliveries go ahead of it.
+        guard !state.shows(self.update, in: record), context.attempt.wait(for: context.times.quiet) == nil else { return }
+        if let refusal = earlier?.refusal(of: self.update, by: record) ?? self.update.refusal(by: record) { throw refusal }
     }
 
     func lookUp(_ occasion: LookupOccasion) async throws(Failure) -> Lookup {
