@@ -66,12 +66,20 @@ import Testing
         #expect(notes.count == 2)
     }
 
-    @Test func `an equal text that was in the history before the attempt proves nothing`() async throws {
+    @Test(arguments: [false, true])
+    func `an equal text that was in the history before the attempt proves nothing, also with an older note`(
+        _ isOlder: Bool
+    ) async throws {
         instance.changeUser("john.doe") { $0.journal = .hidden }
         instance.addNote("Reminder", .workNotes, on: task.id, by: "john.doe")
         practice.simulation.faults.add(.resetBefore, "POST", path: post)
         let delivery = Delivery.comment("Reminder", on: task.id)
         #expect(await failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)
+        if isOlder {
+            var note = try #require(practice.notebook.all[delivery.noteKey])
+            note["before"] = note["before"]?["history"]
+            try await practice.notebook.setNote(delivery.noteKey, to: note)
+        }
         await practice.clock.advance(by: .seconds(130))
         _ = try await perform(delivery, practice.attempt(2, uncertain: Practice.start))
         #expect(notes.count == 2)
@@ -154,6 +162,23 @@ import Testing
             #expect(await failure { _ = try await perform() }?.remedy == .hold)
         }
         #expect(posts == 1)
+    }
+
+    @Test func `an entry of an earlier account does not prove what the present account was told is written`() async throws {
+        practice.simulation.faults.add(.resetBefore, "POST", path: post)
+        practice.simulation.faults.add(.badGateway, "GET", path: journal, times: 1)
+        let delivery = Delivery.comment("Thanks", on: task.id)
+        #expect(await failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)
+        instance.addNote("By hand", .workNotes, on: task.id, by: "john.doe")
+        instance.changeUser("abel.tuter") { ($0.journal, $0.workNotes) = (.allowed, .ignored) }
+        await practice.clock.advance(by: .seconds(130))
+        // A person has decided to repeat it.
+        let again = Attempt(
+            number: 1, now: practice.clock.now, firstStarted: Practice.start, lastUncertain: Practice.start)
+        let account: JSON = ["basic": ["username": "abel.tuter", "password": "x"]]
+        let failure = await failing(delivery, again, settings: ["auth": account])
+        #expect(failure?.reason == .notWritten && failure?.remedy == .unknownOutcome)
+        #expect(posts == 2)
     }
 
     // MARK: Markers

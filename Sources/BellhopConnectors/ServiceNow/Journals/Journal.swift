@@ -70,16 +70,19 @@ struct Journal: Sendable {
         if let rows = try await listed(search) { return finding(in: rows, for: search) ?? .absent }
         let query = Self.query("=\(search.task.text)", search.element, search.formerUsers)
         var (rows, total) = try await entries(query, limit: Self.depth)
-        let isCut = Self.isCut(rows, at: Self.depth, search)
-        if isCut { (rows, total) = try await entries(query, limit: Self.most) }
+        var limit = Self.depth
+        if Self.isCut(rows, at: limit, search) {
+            limit = Self.most
+            (rows, total) = try await entries(query, limit: limit)
+        }
         if !rows.isEmpty { access.set(.open) }
         if let finding = finding(in: rows, for: search) { return finding }
-        if isCut, Self.isCut(rows, at: Self.most, search) {
-            return .unprovable("this account has written \(Self.most) other entries since the first attempt")
+        if Self.isCut(rows, at: limit, search) {
+            return .unprovable("this account has written \(limit) other entries in the time in which it may have been written")
         }
         // The total is counted before access rules apply, so it includes hidden entries.
         if let total {
-            if total <= rows.count || rows.count >= Self.depth { return .absent }
+            if total <= rows.count || rows.count == limit { return .absent }
         } else if !rows.isEmpty {
             return .absent
         }

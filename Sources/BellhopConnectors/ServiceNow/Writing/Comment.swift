@@ -159,7 +159,8 @@ struct CommentWrite: Write {
         let (connection, attempt, times) = (context.connection, context.attempt, context.times)
         var table = "task"
         var serverTime: Timestamp?
-        var history = JournalHistory.Known(json: note.before?["history"])
+        // Older notes contain the history alone.
+        var history = JournalHistory.Known(json: note.before?["history"] ?? note.before)
         let isFirst = note.since == nil && attempt.lastUncertain == nil
         let looksAtHistory = isFirst ? connection.journalAccess.now != .open : connection.journalAccess.now == .closed
         do throws(Failure) {
@@ -212,7 +213,7 @@ struct CommentWrite: Write {
             throw Failure(
                 .goneOrHidden, .giveUp,
                 "The task \(comment.number) is no longer among the active tasks of \(context.connection.username), "
-                    + "and this account may not read others; no comment was sent.")
+                    + "and this account may not read others; no comment is sent.")
         }
         return reply.serverTime
     }
@@ -227,7 +228,7 @@ struct CommentWrite: Write {
             search.notBefore = span.lowerBound + ahead - context.times.skew
             search.notAfter = span.upperBound + ahead + context.times.skew
         case .earlier(let readSince): search.since = readSince
-        case .unanswered, .answered: break
+        case .unanswered, .answered: search.formerUsers = []  // this attempt's request was sent as the present user
         }
         let found = try await journal.lookUp(for: search)
         // The server says that the comment was written, and this is the newest entry.
