@@ -18,17 +18,9 @@ struct Repetition: Sendable, Hashable {
         isAllowed = Settings(arguments).boolean("repeatable") ?? !["POST", "PATCH"].contains(method)
     }
 
-    /// Fails if an earlier attempt may have been received, because it or its process was stopped before the outcome was known, and if
-    /// the delivery has expired.
+    /// Fails if an earlier attempt may have been received, because it or its process was stopped before the outcome was known.
     func check(_ delivery: Delivery, _ attempt: Attempt, at place: String, _ notebook: any Notebook) async throws(Failure) {
-        if !isAllowed, attempt.lastUncertain != nil { try await checkDecision(delivery, attempt, at: place, notebook) }
-        if let expires = delivery.expires, expires < attempt.now { throw .notSent(before: expires) }
-    }
-
-    /// Fails unless a person has decided to repeat the latest uncertain attempt.
-    private func checkDecision(
-        _ delivery: Delivery, _ attempt: Attempt, at place: String, _ notebook: any Notebook
-    ) async throws(Failure) {
+        guard !isAllowed, attempt.lastUncertain != nil else { return }
         let note = try await DeliveryNote(of: delivery, in: notebook).read(at: attempt)
         let why = "nothing can prove it (`repeatable: true` is for a request that may be sent twice)"
         _ = try WriteRules(noun: "request", place: place, quiet: .zero)

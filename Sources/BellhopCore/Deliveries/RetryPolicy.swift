@@ -1,6 +1,6 @@
 /// When a failed delivery is retried, and when it is given up. Exponential backoff, half fixed and half random (equal jitter).
 public struct RetryPolicy: Sendable, Hashable {
-    /// All attempts, including the first; a person's retry allows as many again.
+    /// All attempts, including the first; a person's retry of a dead or held delivery allows as many again.
     public var attempts: Int
     /// The longest wait before the second attempt, doubled for each further one. Each wait lasts at least half of its maximum.
     public var base: Duration
