@@ -80,7 +80,7 @@ import Testing
             report.gaps.contains("Events that are left out, because the clock was ahead when they were stored: 1."))
     }
 
-    /// A store with an event each second.
+    /// A store with a hundred events each second: each second is a batch, which reads the count's events again.
     private func store(_ count: Int) async throws -> any Store {
         let store = try Stores.inMemory()
         try await store.append((0..<count).map(created))
@@ -94,7 +94,7 @@ import Testing
         ]
         return Event(
             id: Event.ID(type: .taskCreated, facts: "\(number)"), type: .taskCreated, source: "my-work", subject: "s\(number)",
-            time: start + .seconds(number), data: ["task": task])
+            time: start + .seconds(number / 100), data: ["task": task])
     }
 
     private func report(_ store: any Store, against: RuleBook? = nil, seconds: Int = 10_000) async throws -> BackTestReport {
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test func `events after the end of the time are left out`() async throws {
-        #expect(try await report(try await store(2500), seconds: 1200).events == 1201)
+        #expect(try await report(try await store(2500), seconds: 11).events == 1200)
     }
 
     @Test func `a comparison finds the differences of every page of events, and no difference between equal rules`() async throws
