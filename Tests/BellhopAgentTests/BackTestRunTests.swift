@@ -80,21 +80,21 @@ import Testing
             report.gaps.contains("Events that are left out, because the clock was ahead when they were stored: 1."))
     }
 
-    /// A store with a hundred events each second: each second is a batch, which reads the count's events again.
-    private func store(_ count: Int) async throws -> any Store {
+    /// A store with as many events each second, which are one batch. Each batch reads the events of the count again.
+    private func store(_ count: Int, perSecond: Int = 1) async throws -> any Store {
         let store = try Stores.inMemory()
-        try await store.append((0..<count).map(created))
+        try await store.append((0..<count).map { created($0, perSecond: perSecond) })
         return store
     }
 
-    private func created(_ number: Int) -> Event {
+    private func created(_ number: Int, perSecond: Int = 1) -> Event {
         let task: JSON = [
             "id": .string("t\(number)"), "number": .string("INC\(number)"), "title": "x", "url": "https://acme.example/",
             "fields": [:], "labels": [:],
         ]
         return Event(
             id: Event.ID(type: .taskCreated, facts: "\(number)"), type: .taskCreated, source: "my-work", subject: "s\(number)",
-            time: start + .seconds(number / 100), data: ["task": task])
+            time: start + .seconds(number / perSecond), data: ["task": task])
     }
 
     private func report(_ store: any Store, against: RuleBook? = nil, seconds: Int = 10_000) async throws -> BackTestReport {
@@ -102,19 +102,19 @@ import Testing
     }
 
     @Test func `each event of several pages is replayed once, and counts continue from page to page`() async throws {
-        let report = try await self.report(try await store(2500))
+        let report = try await self.report(try await store(2500, perSecond: 100))
         #expect(report.events == 2500 && report.first == start && !report.hasEarlier)
         #expect(report.tally.rules["tell"]?.runs == 2500 && report.tally.rules["counts"]?.runs == 2)
         #expect(report.deliveries.count == 2502)
     }
 
     @Test func `events after the end of the time are left out`() async throws {
-        #expect(try await report(try await store(2500), seconds: 11).events == 1200)
+        #expect(try await report(try await store(2500, perSecond: 100), seconds: 11).events == 1200)
     }
 
     @Test func `a comparison finds the differences of every page of events, and no difference between equal rules`() async throws
     {
-        let store = try await store(2500)
+        let store = try await store(2500, perSecond: 100)
         let same = try #require(try await report(store, against: try book()).difference)
         #expect(same.isEmpty && same.same == 2502)
         let other = try #require(try await report(store, against: try book("Old")).difference)
@@ -122,8 +122,8 @@ import Testing
     }
 
     @Test func `events stored by one transaction during a back-test are all included or all left out`() async throws {
-        let store = try await store(1500)
-        async let added = store.append((1500..<3000).map(created))
+        let store = try await store(1500, perSecond: 100)
+        async let added = store.append((1500..<3000).map { created($0, perSecond: 100) })
         let report = try await self.report(store)
         _ = try await added
         // All events of the transaction, or none.

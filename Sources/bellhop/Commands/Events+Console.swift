@@ -40,10 +40,9 @@ struct EventFollower: Sendable {
         var stream: FollowedStream
         /// The failed connections in a row; 0 while the stream works.
         var failedAttempts = 0
-        var hasBegun = false
     }
 
-    /// Shows each event as it happens. Throws an error that a retry cannot solve, and any error before the first answer.
+    /// Shows each event as it happens. Throws an error that a retry cannot solve.
     func run(knowing failures: SearchFailures, show: @escaping @Sendable (JSON) -> Void) async throws(CommandError) {
         let state = Mutex(State(stream: FollowedStream(after: after, failures: failures)))
         while true {
@@ -63,7 +62,7 @@ struct EventFollower: Sendable {
                     }
                 }
             } catch {
-                guard error.mayPass, state.withLock({ $0.hasBegun }) else { throw error }
+                guard error.mayPass else { throw error }
                 reason = error.message ?? reason
             }
             let failedAttempts = state.withLock { state in
@@ -78,7 +77,7 @@ struct EventFollower: Sendable {
 
     /// Notes that the stream works. Whether it had failed before.
     private static func begins(_ state: inout State) -> Bool {
-        defer { (state.failedAttempts, state.hasBegun) = (0, true) }
+        defer { state.failedAttempts = 0 }
         return state.failedAttempts > 0
     }
 }

@@ -1,6 +1,5 @@
 import BellhopCore
 import BellhopRules
-import Synchronization
 
 extension RuleBook {
     /// These rules for these sources.
@@ -14,24 +13,8 @@ extension RuleBook {
     ) throws -> RuleBook {
         var context = try RuleContext.test(sources: sources, hours: hours, quiet: quiet)
         context.maxKeys = maxKeys
-        let setup = TestSetup(rules: rules, sources: context.sources, hours: hours, maxKeys: maxKeys, quiet: quiet)
-        if let book = compiled.withLock({ $0[setup] }) { return book }
-        let book = try load([RuleFile.test(rules)], context: context)
-        compiled.withLock { $0[setup] = book }
-        return book
+        return try load([RuleFile.test(rules)], context: context)
     }
-
-    private struct TestSetup: Hashable {
-        var rules: String
-        var sources: [RuleContext.SourceFacts]
-        var hours: String
-        var maxKeys: Int
-        var quiet: QuietEntry?
-    }
-
-    /// The books by what they were made of. Random histories compile the same rules thousands of times, which took a quarter of the time
-    /// of all tests.
-    private static let compiled = Mutex<[TestSetup: RuleBook]>([:])
 }
 
 extension RuleFile {
