@@ -71,7 +71,7 @@ import Testing
         let store = try Stores.inMemory()
         var ahead = created(9)
         ahead.time = start + .days(400)
-        try await store.append([ahead] + (0..<3).map(created))
+        try await store.append([ahead] + (0..<3).map { created($0) })
         let report = try await BackTestRun.report(
             store, try RuleBook.load(text), from: start - .seconds(86_400), to: start + .seconds(2 * 3600))
         #expect(report.events == 3 && report.first == start && report.ahead == 1)
