@@ -8,6 +8,8 @@ RUN_TIME = tzdata ca-certificates curl
 
 # The number of concurrent tests: few enough that tests that wait for a process or a socket get processor time.
 WIDTH ?= $(shell echo $$((2 * $$(nproc))))
+# The same for tests that start programs, and mostly wait for them.
+SYSTEM_WIDTH ?= $(shell echo $$(($$(nproc) + 1)))
 
 .PHONY: demo test storm browser fuzz-api smoke build bench lint format install deb deb-test container-test sbom reproducible reproducible-program packages cel-conformance fuzz docs clean
 
@@ -16,11 +18,10 @@ demo: packages
 	@$(SWIFT) build --product bellhop
 	@.build/debug/bellhop demo $(ARGS)
 
-# The system tests start the program many times, and run one after the other.
 test: packages
 	$(SWIFT) build --build-tests
 	@SWIFT="$(SWIFT)" SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(WIDTH) .make/test --skip-build --skip BellhopSystemTests
-	@SWIFT="$(SWIFT)" .make/test --skip-build --no-parallel --filter BellhopSystemTests
+	@SWIFT="$(SWIFT)" SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(SYSTEM_WIDTH) .make/test --skip-build --filter BellhopSystemTests
 
 # The tests with kills and random histories again, with a new random seed: make storm [BELLHOP_SEED=42]
 storm: packages
@@ -28,7 +29,7 @@ storm: packages
 	echo "To run this storm again: make storm BELLHOP_SEED=$$seed"; \
 	export SWIFT="$(SWIFT)" BELLHOP_SEED=$$seed; \
 	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(WIDTH) .make/test --filter HistoryTests && \
-	.make/test --skip-build --no-parallel --filter KillTests
+	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(SYSTEM_WIDTH) .make/test --skip-build --filter KillTests
 
 # With REPRODUCIBLE=1 the program has no path of this folder in it: the same sources make the same bytes in every folder.
 PATHLESS = -Xcc -ffile-prefix-map=$(CURDIR)=. -Xcxx -ffile-prefix-map=$(CURDIR)=. -Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. \
