@@ -5,27 +5,8 @@ extension JSONTape {
     public func member(_ name: String, of node: Node) -> Node? {
         guard kind(of: node) == .object else { return nil }
         var found: Node?
-        // Without an iterator, which would retain the entries.
-        var place = node.index + 1
-        let end = node.index + entries[node.index].size
-        while place < end {
-            if isString(place, name) { found = Node(index: place + 1) }
-            place += 1 + entries[place + 1].size
-        }
+        for place in places(in: node, step: 1) where isString(place, name) { found = Node(index: place + 1) }
         return found
-    }
-
-    /// The name of the first member; nil if there is none, or this is not an object.
-    public func firstName(in node: Node) -> String? {
-        kind(of: node) == .object && entries[node.index].size > 1 ? text(at: node.index + 1) : nil
-    }
-
-    /// The text, if this is a string.
-    public func text(of node: Node) -> String? { kind(of: node) == .string ? text(at: node.index) : nil }
-
-    /// The elements; none unless this is an array.
-    public func elements(of node: Node) -> [Node] {
-        kind(of: node) == .array ? places(in: node, step: 0).map { Node(index: $0) } : []
     }
 
     /// The element at this index, counted from 0.

@@ -59,27 +59,27 @@ struct DeliveryBody: Hashable {
         return StoredForm.delivery.stamp(.object(object))
     }
 
-    init(stored value: StoredValue) throws(DamagedValue) {
-        let object = try StoredObject(value, "a delivery")
-        try StoredForm.delivery.check(version: object["v"]?.json)
+    init(stored json: JSON) throws(DamagedValue) {
+        let object = try StoredObject(json, "a delivery")
+        try StoredForm.delivery.check(json)
         revision = try object.text("revision")
-        name = object.optionalText("name")
+        name = object.members["name"]?.asString
         let retry = try object.array("retry").compactMap(\.asInt)
         guard retry.count == 3 else { throw object.missing("retry") }
         self.retry = RetryPolicy(attempts: Int(retry[0]), base: .microseconds(retry[1]), cap: .microseconds(retry[2]))
-        switch (object["values"]?.json, object["message"]) {
+        switch (object.members["values"], object.members["message"]) {
         case (.object(let values)?, nil): arguments = .values(values)
         case (nil, let message?): arguments = .message(try Message(stored: message))
         default: throw object.missing("values")
         }
         task = nil
-        if let stored = object["task"] { task = try TaskReference(stored: stored) }
+        if let json = object.members["task"] { task = try TaskReference(stored: json) }
         after = []
-        if object["after"] != nil {
-            for id in try object.array("after") { after.append(try Delivery.ID(stored: id)) }
+        if object.members["after"] != nil {
+            for json in try object.array("after") { after.append(try Delivery.ID(stored: json)) }
         }
-        settles = object.flag("settles")
-        switch object["initial"]?.json {
+        settles = object.members["settles"] == true
+        switch object.members["initial"] {
         case nil: initial = .available
         case "shadow": initial = .shadow
         case let done? where done["done"]?.asString != nil:
@@ -93,8 +93,8 @@ struct DeliveryBody: Hashable {
         case let failure?: initial = .dead(Failure(stored: failure))
         }
         edits = []
-        for stored in object.elements("edits") {
-            let edit = try StoredObject(stored, "an edit of a delivery")
+        for json in object.members["edits"].elements {
+            let edit = try StoredObject(json, "an edit of a delivery")
             edits.append(Delivery.Edit(by: try edit.text("by"), at: Timestamp(microseconds: try edit.int("at"))))
         }
     }
@@ -103,8 +103,8 @@ struct DeliveryBody: Hashable {
 extension Delivery.ID {
     var stored: JSON { [.string(occasion.text), .string(rule), .string(step.text), .string(receiver)] }
 
-    init(stored value: StoredValue) throws(DamagedValue) {
-        let parts = value.asArray?.compactMap(\.asString) ?? []
+    init(stored json: JSON) throws(DamagedValue) {
+        let parts = json.asArray?.compactMap(\.asString) ?? []
         guard parts.count == 4 else { throw DamagedValue("the name of a delivery is not made of four texts") }
         self.init(occasion: Occasion.ID(parts[0]), rule: parts[1], step: StepPath(parts[2]), receiver: parts[3])
     }
@@ -118,8 +118,8 @@ extension TaskReference {
         ]
     }
 
-    init(stored value: StoredValue) throws(DamagedValue) {
-        let object = try StoredObject(value, "a delivery's task")
+    init(stored json: JSON) throws(DamagedValue) {
+        let object = try StoredObject(json, "a delivery's task")
         self.init(
             source: try object.text("source"), key: TaskKey(try object.text("key")), number: try object.text("number"),
             title: try object.text("title"), className: try object.text("class"), url: try object.text("url"),

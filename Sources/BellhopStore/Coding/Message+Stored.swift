@@ -17,26 +17,26 @@ extension Message {
         return .object(object)
     }
 
-    init(stored value: StoredValue) throws(DamagedValue) {
-        let object = try StoredObject(value, "a message")
+    init(stored json: JSON) throws(DamagedValue) {
+        let object = try StoredObject(json, "a message")
         guard let severity = Severity(rawValue: try object.text("severity")) else { throw object.missing("severity") }
         self.init(title: try [Inline](stored: object.array("title")), severity: severity)
         let own = try Section(stored: object)
         (text, list, fields) = (own.text, own.list, own.fields)
-        for stored in object.elements("sections") {
-            let section = try StoredObject(stored, "a message's section")
+        for json in object.members["sections"].elements {
+            let section = try StoredObject(json, "a message's section")
             sections.append(try Section(stored: section))
             sections[sections.count - 1].title = try [Inline](stored: section.array("title"))
         }
-        if let value = object["link"] {
-            let stored = try StoredObject(value, "a message's link")
+        if let json = object.members["link"] {
+            let stored = try StoredObject(json, "a message's link")
             link = Link(label: try stored.text("label"), address: try stored.text("address"))
         }
-        for stored in object.elements("mentions") { mentions.append(try Mention(stored: stored)) }
+        for json in object.members["mentions"].elements { mentions.append(try Mention(stored: json)) }
         thread = object.optionalText("thread")
-        update = object.flag("update")
-        resolve = object.flag("resolve")
-        isFallback = object.flag("fallback")
+        update = object.members["update"] == true
+        resolve = object.members["resolve"] == true
+        isFallback = object.members["fallback"] == true
     }
 }
 
@@ -52,17 +52,17 @@ extension Message.Section {
     /// The section's parts without its title.
     init(stored object: StoredObject) throws(DamagedValue) {
         self.init()
-        for block in object.elements("text") { text.append(try Message.Block(stored: block)) }
-        if let stored = object["list"] { list = try Message.List(stored: stored) }
-        for field in object.elements("fields") { fields.append(try Message.Field(stored: field)) }
+        for block in object.members["text"].elements { text.append(try Message.Block(stored: block)) }
+        if let json = object.members["list"] { list = try Message.List(stored: json) }
+        for json in object.members["fields"].elements { fields.append(try Message.Field(stored: json)) }
     }
 }
 
 extension Message.Field {
     var stored: JSON { ["name": name.stored, "value": value.stored] }
 
-    init(stored value: StoredValue) throws(DamagedValue) {
-        let field = try StoredObject(value, "a message's field")
+    init(stored json: JSON) throws(DamagedValue) {
+        let field = try StoredObject(json, "a message's field")
         self.init(name: try .init(stored: field.array("name")), value: try .init(stored: field.array("value")))
     }
 }
@@ -75,17 +75,17 @@ extension Message.Mention {
         }
     }
 
-    init(stored value: StoredValue) throws(DamagedValue) {
-        let object = try StoredObject(value, "a mention")
-        self = object["user"] == nil ? .group(try object.text("group")) : .user(try object.text("user"))
+    init(stored json: JSON) throws(DamagedValue) {
+        let object = try StoredObject(json, "a mention")
+        self = object.members["user"] == nil ? .group(try object.text("group")) : .user(try object.text("user"))
     }
 }
 
 extension Message.List {
     var stored: JSON { ["items": .array(items.map(\.stored)), "more": .int(Int64(more)), "empty": empty.stored] }
 
-    init(stored value: StoredValue) throws(DamagedValue) {
-        let object = try StoredObject(value, "a message's list")
+    init(stored json: JSON) throws(DamagedValue) {
+        let object = try StoredObject(json, "a message's list")
         self.init(
             items: try [[Message.Inline]](stored: object.array("items")), more: Int(try object.int("more")),
             empty: try [Message.Inline](stored: object.array("empty")))
@@ -100,12 +100,12 @@ extension Message.Block {
         }
     }
 
-    init(stored value: StoredValue) throws(DamagedValue) {
-        let object = try StoredObject(value, "a message's block")
-        if object["paragraph"] != nil {
+    init(stored json: JSON) throws(DamagedValue) {
+        let object = try StoredObject(json, "a message's block")
+        if object.members["paragraph"] != nil {
             self = .paragraph(try .init(stored: object.array("paragraph")))
         } else {
-            self = .list(ordered: object.flag("ordered"), items: try .init(stored: object.array("list")))
+            self = .list(ordered: object.members["ordered"] == true, items: try .init(stored: object.array("list")))
         }
     }
 }
@@ -124,9 +124,9 @@ extension Message.Inline {
         }
     }
 
-    init(stored value: StoredValue) throws(DamagedValue) {
-        let object = try StoredObject(value, "a part of a message")
-        switch object.firstName {
+    init(stored json: JSON) throws(DamagedValue) {
+        let object = try StoredObject(json, "a part of a message")
+        switch object.members.first?.key {
         case "text": self = .text(try object.text("text"))
         case "value": self = .value(try object.text("value"))
         case "strong": self = .strong(try .init(stored: object.array("strong")))
@@ -143,18 +143,18 @@ extension Message.Inline {
 extension [Message.Inline] {
     var stored: JSON { .array(map(\.stored)) }
 
-    init(stored array: [StoredValue]) throws(DamagedValue) {
+    init(stored array: [JSON]) throws(DamagedValue) {
         self = []
         reserveCapacity(array.count)
-        for value in array { append(try Message.Inline(stored: value)) }
+        for json in array { append(try Message.Inline(stored: json)) }
     }
 }
 
 extension [[Message.Inline]] {
-    init(stored array: [StoredValue]) throws(DamagedValue) {
+    init(stored array: [JSON]) throws(DamagedValue) {
         self = []
-        for value in array {
-            guard let line = value.asArray else { throw DamagedValue("a line of a message is a \(value.json.kindName)") }
+        for json in array {
+            guard let line = json.asArray else { throw DamagedValue("a line of a message is a \(json.kindName)") }
             append(try [Message.Inline](stored: line))
         }
     }

@@ -30,7 +30,7 @@ struct DeliveryRow {
             task: nil, lane: row.text(6), createdAt: row.time(9), runAt: row.time(11), expires: row.optionalTime(10),
             hop: Int(row.int(8)))
         do {
-            let body = try DeliveryBody(stored: StoredValue(parsing: row.bytes(Self.body)))
+            let body = try DeliveryBody(stored: JSON.parse(row.bytes(Self.body)))
             delivery.revision = body.revision
             delivery.name = body.name
             delivery.arguments = body.arguments

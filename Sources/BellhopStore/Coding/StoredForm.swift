@@ -16,11 +16,8 @@ enum StoredForm: String, CaseIterable {
     var version: Int64 { 1 }
 
     /// Throws ``DamagedValue`` if this program does not know the version.
-    func check(_ json: JSON) throws(DamagedValue) { try check(version: json["v"]) }
-
-    /// The same for the version that JSON states; nil if it states none.
-    func check(version stated: JSON?) throws(DamagedValue) {
-        guard let member = stated else { return }
+    func check(_ json: JSON) throws(DamagedValue) {
+        guard let member = json["v"] else { return }
         guard let stated = member.asInt, stated > 0 else { throw DamagedValue("\(rawValue) has no valid `v`") }
         if stated > version {
             throw DamagedValue("\(rawValue) has form \(stated), and this version reads forms up to \(version)", isNewer: true)

@@ -41,7 +41,7 @@ extension Session {
         var statement = try prepare(SQL.Deliveries.editable)
         try statement.bind(":name", key: edit.id.text)
         guard try statement.next() else { return false }
-        var body = try DeliveryBody(stored: StoredValue(parsing: statement.bytes(1)))
+        var body = try DeliveryBody(stored: JSON.parse(statement.bytes(1)))
         guard body.arguments == edit.before else { return false }
         body.arguments = edit.after
         body.edits.append(edit.edit)

@@ -7,7 +7,7 @@ import Testing
     static let messages = [Message(title: []), Sample.message]
 
     @Test(arguments: messages) func `a message is equal after storing and reading`(_ message: Message) throws {
-        #expect(try Message(stored: StoredValue(parsing: message.stored.encoded())) == message)
+        #expect(try Message(stored: JSON.parse(message.stored.encoded())) == message)
     }
 
     @Test(arguments: Failure.Reason.allCases)
@@ -32,14 +32,12 @@ import Testing
                 var delivery = Sample.delivery(1, initial: initial)
                 delivery.arguments = .message(message)
                 let body = DeliveryBody(delivery)
-                #expect(try DeliveryBody(stored: StoredValue(parsing: body.stored.encoded())) == body)
+                #expect(try DeliveryBody(stored: JSON.parse(body.stored.encoded())) == body)
                 delivery.task = nil
                 delivery.after = [Sample.delivery(2).id, Sample.delivery(3, rule: "other", receiver: "mail").id]
                 (delivery.arguments, delivery.settles) = (.values([:]), true)
                 delivery.retry = RetryPolicy(attempts: 2, base: .milliseconds(3), cap: .seconds(4))
-                #expect(
-                    try DeliveryBody(stored: StoredValue(parsing: DeliveryBody(delivery).stored.encoded()))
-                        == DeliveryBody(delivery))
+                #expect(try DeliveryBody(stored: DeliveryBody(delivery).stored) == DeliveryBody(delivery))
             }
         }
     }
@@ -62,9 +60,7 @@ import Testing
     }
 
     @Test func `a delivery of a newer form is dead, and its failure says what to do`() throws {
-        let thrown = #expect(throws: DamagedValue.self) {
-            try DeliveryBody(stored: StoredValue(parsing: Array(#"{"v":2}"#.utf8)))
-        }
+        let thrown = #expect(throws: DamagedValue.self) { try DeliveryBody(stored: ["v": 2]) }
         let error = try #require(thrown)
         #expect(
             DeliveryRow.failure(error).message
@@ -107,7 +103,7 @@ import Testing
             "key":"k","number":"INC1","title":"t","class":"incident","url":"https://a/b","subject":"https://a/k"},\
             "after":[["event/e","rule","0","chat"]],"settles":true,"initial":{"reason":"budget","message":"too many","remedy":"give_up"}}
             """
-        let body = try DeliveryBody(stored: StoredValue(parsing: Array(text.utf8)))
+        let body = try DeliveryBody(stored: JSON.parse(Array(text.utf8)))
         var delivery = Sample.delivery(1, initial: .dead(Failure(.budget, .giveUp, "too many")))
         delivery.name = "INC1"
         delivery.arguments = .values(["text": "hello"])
@@ -119,7 +115,7 @@ import Testing
         delivery.settles = true
         #expect(body == DeliveryBody(delivery))
         let least = try DeliveryBody(
-            stored: StoredValue(parsing: Array(#"{"v":1,"revision":"r1","retry":[8,1,2],"values":{},"later":1}"#.utf8)))
+            stored: JSON.parse(Array(#"{"v":1,"revision":"r1","retry":[8,1,2],"values":{},"later":1}"#.utf8)))
         #expect(least.name == nil && least.task == nil && least.after.isEmpty && least.initial == .available)
     }
 
@@ -140,8 +136,8 @@ import Testing
             list: Message.List(items: [[.value("a")]], more: 7, empty: [.text("none")]),
             fields: [.init(name: [.text("State")], value: [.value("New")])], severity: .critical,
             link: .init(label: "Open", address: "https://b"), thread: "INC1", isFallback: true)
-        #expect(try Message(stored: StoredValue(parsing: Array(text.utf8))) == message)
-        #expect(try Message(stored: StoredValue(parsing: Array(#"{"title":[],"severity":"info"}"#.utf8))) == Message(title: []))
+        #expect(try Message(stored: JSON.parse(Array(text.utf8))) == message)
+        #expect(try Message(stored: JSON.parse(Array(#"{"title":[],"severity":"info"}"#.utf8))) == Message(title: []))
     }
 
     @Test func `failures and the health of sources are read, also those of other versions`() throws {
