@@ -81,6 +81,10 @@ public enum Descriptor {
         return Int(clamping: limit.rlim_cur)
     }
 
+    /// More than programs that are started at the same time need. Subprocess ends this whole process if it cannot make the last one of its
+    /// pipes.
+    public static let roomForPrograms = 32
+
     /// Whether this process may open so many more files and sockets.
     public static func hasRoom(for count: Int) -> Bool {
         if let open = Folder.names(in: "/proc/self/fd") { return open.count <= limit - count }

@@ -48,8 +48,7 @@ public enum SecretStore: Sendable, Hashable {
     /// word is shown: the others may contain a token.
     private static func output(of words: [String], _ name: String, timeout: Duration) async throws(SecretError) -> Answer {
         guard let program = words.first else { return .absent }
-        // Subprocess ends this whole process if it cannot make the last one of its pipes.
-        guard Descriptor.hasRoom(for: 32) else {
+        guard Descriptor.hasRoom(for: Descriptor.roomForPrograms) else {
             throw SecretError(
                 "The command `\(program)` of `secrets:` could not be run: Bellhop may open no more files and connections, so raise its limit (`ulimit -n`).",
                 isTemporary: true)

@@ -17,8 +17,8 @@ struct Program: Sendable {
     var limit: Duration
     /// Texts that the output must not contain.
     var secrets: [String] = []
-    /// How many files it must be possible to open; more than programs that are started at the same time need.
-    var spareFiles = 32
+    /// How many files it must be possible to open.
+    var spareFiles = Descriptor.roomForPrograms
 
     struct RunResult: Sendable {
         enum Cause: Sendable, Hashable {
@@ -41,7 +41,6 @@ struct Program: Sendable {
     /// Runs the program until it ends, and then kills the processes that remain in its process group. Cancelling the task stops
     /// the program, and kills them too.
     func run() async throws -> RunResult {
-        // Subprocess ends this whole process if it cannot make the last one of its pipes.
         guard Descriptor.hasRoom(for: spareFiles) else { throw SystemError(EMFILE) }
         var options = PlatformOptions()
         // A process group of its own can be stopped as a whole; without a terminal, no program can prompt a person.

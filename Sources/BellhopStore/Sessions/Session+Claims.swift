@@ -244,8 +244,8 @@ extension Session {
         let stored = DeliveryRow(statement)
         return Row(
             delivery: stored.delivery, problem: stored.problem, id: id, name: statement.key(next),
-            attempts: Int(statement.int(next + 1)),
-            lease: statement.int(next + 2), firstStarted: statement.optionalTime(next + 3),
+            attempts: Int(statement.int(next + 1)), lease: statement.int(next + 2),
+            firstStarted: statement.optionalTime(next + 3),
             lastUncertain: statement.optionalTime(next + 4))
     }
 
@@ -284,8 +284,7 @@ extension Session {
         guard let conversation = row.delivery.arguments.conversation else { return nil }
         return try rows(
             SQL.Deliveries.conversation, (":id", row.id), (":created", row.delivery.createdAt),
-            (":receiver", row.delivery.id.receiver),
-            (":conversation", conversation)
+            (":receiver", row.delivery.id.receiver), (":conversation", conversation)
         ) { row in
             try Conversation(
                 firstMessage: row.isNull(0) ? nil : row.json(0), isNewer: row.int(1) == 1, isClosed: row.int(2) == 1,

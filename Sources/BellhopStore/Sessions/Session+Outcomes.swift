@@ -70,29 +70,22 @@ extension Session {
             delivery: delivery.id, name: lease.name, action: delivery.action, subject: delivery.task?.subject,
             attempt: lease.token)
         try audit(attempt, outcome: outcome, detail: detail, at: now, &chain)
+        var noteKey = delivery.effect == nil ? nil : delivery.noteKey
         switch finish.next {
-        case .done(let receipt):
-            try keep(receipt.conversation, of: finish)
-            try forgetNote(of: delivery)
-        case .dead(let failure):
-            if let begun = failure.conversation { try keep(begun, of: finish) }
-            try forgetNote(of: delivery)
-        case .retry, .postponed, .paused, .held: break
+        case .done(let receipt): try keep(receipt.conversation, of: finish)
+        case .dead(let failure): if let begun = failure.conversation { try keep(begun, of: finish) }
+        case .held: noteKey = nil  // a person may decide to repeat it
+        case .retry, .postponed, .paused:
+            try append(finish.events)
+            return true
         }
-        switch finish.next {
-        case .done, .dead, .held:
-            try promote(delivery.lane)
-            try release(behind: delivery.id)
-            try updateFollowers(of: lease.row, at: now)
-        case .retry, .postponed, .paused: break
-        }
+        // What the attempts of a write kept for each other.
+        if let noteKey { try setNote(noteKey, to: nil) }
+        try promote(delivery.lane)
+        try release(behind: delivery.id)
+        try updateFollowers(of: lease.row, at: now)
         try append(finish.events)
         return true
-    }
-
-    /// Deletes what the attempts of a write kept for each other: no attempt follows.
-    private func forgetNote(of delivery: Delivery) throws {
-        if delivery.effect != nil { try setNote(delivery.noteKey, to: nil) }
     }
 
     /// Records the end of an attempt in its delivery's row; false if the lease was lost.

@@ -66,20 +66,12 @@ import Testing
         #expect(notes.count == 2)
     }
 
-    @Test(arguments: [false, true])
-    func `an equal text that was in the history before the attempt proves nothing, also with an older note`(
-        _ isOlder: Bool
-    ) async throws {
+    @Test func `an equal text that was in the history before the attempt proves nothing`() async throws {
         instance.changeUser("john.doe") { $0.journal = .hidden }
         instance.addNote("Reminder", .workNotes, on: task.id, by: "john.doe")
         practice.simulation.faults.add(.resetBefore, "POST", path: post)
         let delivery = Delivery.comment("Reminder", on: task.id)
         #expect(await failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)
-        if isOlder {
-            var note = try #require(practice.notebook.all[delivery.noteKey])
-            note["before"] = note["before"]?["history"]
-            try await practice.notebook.setNote(delivery.noteKey, to: note)
-        }
         await practice.clock.advance(by: .seconds(130))
         _ = try await perform(delivery, practice.attempt(2, uncertain: Practice.start))
         #expect(notes.count == 2)

@@ -210,17 +210,21 @@ import Testing
         #expect(agent.texts.dropFirst(2) == ["step b schedule_due"])
     }
 
+    /// A rule that escalates a group after ten minutes.
+    private static func groupRule(_ step: String) -> String {
+        """
+        rule: r
+        on: task_created
+        group: {by: task.priority, wait: 5m}
+        do: [{log: "new"}]
+        until: answered
+        escalate: {after: 10m, do: [\(step)]}
+        """
+    }
+
     @Test func `a group escalates for its latest task, with all its events`() async throws {
-        let rule = """
-            rule: r
-            on: task_created
-            group: {by: task.priority, wait: 5m}
-            do: [{log: "new"}]
-            until: answered
-            escalate:
-              - {after: 10m, do: [{log: "${{ key }} ${{ task.id }} ${{ events.map(e, e.task.id).join(' ') }} ${{ string(since) }}"}]}
-            """
-        let agent = try await TestAgent(rule)
+        let step = #"{log: "${{ key }} ${{ task.id }} ${{ events.map(e, e.task.id).join(' ') }} ${{ string(since) }}"}"#
+        let agent = try await TestAgent(Self.groupRule(step))
         for id in ["a", "b", "c"] { try await agent.put(id) }
         try await agent.wait(5)
         try await agent.comment("a")
@@ -233,15 +237,7 @@ import Testing
     @Test func `the events of an unanswered escalation are kept only as long as an answer closes its alerts`()
         async throws
     {
-        let rule = """
-            rule: r
-            on: task_created
-            group: {by: task.priority, wait: 5m}
-            do: [{log: "new"}]
-            until: answered
-            escalate: {after: 10m, do: [{notify: {to: pager, title: "late ${{ size(events) }}"}}]}
-            """
-        let agent = try await TestAgent(rule)
+        let agent = try await TestAgent(Self.groupRule(#"{notify: {to: pager, title: "late ${{ size(events) }}"}}"#))
         for id in ["a", "b"] { try await agent.put(id) }
         #expect(try await agent.texts(after: 15) == ["new", "pager: late 2"])
         let store = agent.bench.store

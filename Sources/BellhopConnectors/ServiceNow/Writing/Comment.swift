@@ -159,8 +159,7 @@ struct CommentWrite: Write {
         let (connection, attempt, times) = (context.connection, context.attempt, context.times)
         var table = "task"
         var serverTime: Timestamp?
-        // Older notes contain the history alone.
-        var history = JournalHistory.Known(json: note.before?["history"] ?? note.before)
+        var history = JournalHistory.Known(json: note.before?["history"])
         let isFirst = note.since == nil && attempt.lastUncertain == nil
         let looksAtHistory = isFirst ? connection.journalAccess.now != .open : connection.journalAccess.now == .closed
         do throws(Failure) {
