@@ -106,7 +106,7 @@ extension SQLiteStore: Store {
     /// A rule sees the events after the sequence returned here: the last one when the rule was first loaded, 0 if there was none.
     /// A stored rule that is not among `rules` loses its timers and counts. It keeps its keys of `throttle` until they expire, and those
     /// of `once` as long as a removed task is remembered.
-    func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64] {
+    func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> RegisteredRules {
         try await write { [person = Person.current] in try $0.register(rules, by: person, at: now) }
     }
 

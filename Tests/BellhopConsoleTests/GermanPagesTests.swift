@@ -94,7 +94,7 @@ import Testing
                 "hanging": ["router"], "refused_rules": 1, "restart_needed": true, "store_trouble": trouble,
                 "unbound": ["snow": "the login is missing", "source inbox": "the secret is missing"],
             ]
-            let agents: [JSON.Object?] = [agent, ["configuration_wrong": true], nil]
+            let agents: [JSON.Object?] = [agent, ["configuration_wrong": true], ["configuration_unreadable": true], nil]
             return agents.flatMap { StatusNeeds.sentences(status, agent: $0, at: now) }
         }
         let t = Words(language: .german)

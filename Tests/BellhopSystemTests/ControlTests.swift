@@ -231,7 +231,7 @@ import Testing
                 #expect(agent.errorsSoFar.contains("sorces"))
                 try stage.folder.write("bellhop.yaml", "connections: [\n")
                 try stage.folder.write("bellhop.yaml", good)
-                try await eventually("it says so") { count("The configuration has no mistakes any more.") == 1 }
+                try await eventually("it says so") { count("The configuration is readable and has no mistakes any more.") == 1 }
                 try await eventually("it warns") { count(changed) == 1 }
                 #expect(count(wrong) == 1)
                 let warning = agent.errorsSoFar.split(separator: "\n").first { $0.contains(changed) }

@@ -1,10 +1,13 @@
 import BellhopCore
 import BellhopEngine
 
-/// Notices that bellhop.yaml has changed since the agent's start; changes take effect at the next start.
+/// Notices that bellhop.yaml has changed since the agent's start, is missing or cannot be read; changes take effect at the next start.
 struct ConfigurationWatch {
     private let assembly: Assembly
     private let loader: ConfigurationLoader
+
+    /// How long a missing file may be being replaced.
+    private static let longestReplacement = Duration.seconds(2)
 
     init(_ assembly: Assembly, environment: [String: String]) {
         self.assembly = assembly
@@ -19,18 +22,32 @@ struct ConfigurationWatch {
             if let changes = Watcher.changes(in: [folder.isEmpty ? "." : folder]) {
                 group.addTask { for await _ in changes { asked.ring() } }
             }
+            var wasUnreadable = false
             while !Task.isCancelled {
-                // Catch changes made before the watch was set. A file that is missing for a moment is being replaced.
-                if let now = try? PrivateFile.readAny(file), changes.isNew(now) {
-                    for signal in changes.take(now, problem: await problem(of: now)) {
-                        assembly.context.signals.emit(signal)
-                    }
-                    assembly.runtimeFacts.record(needsRestart: changes.needsRestart, hasMistakes: changes.hasMistakes)
+                // Catch changes made before the watch was set.
+                let (content, error) = Self.read(file)
+                let maybeReplaced = content == nil && !wasUnreadable
+                wasUnreadable = content == nil
+                if changes.isNew(content), !maybeReplaced {
+                    let mistake = if let content { await problem(of: content) } else { error }
+                    for signal in changes.take(content, problem: mistake) { assembly.context.signals.emit(signal) }
+                    assembly.runtimeFacts.record(changes)
                 }
-                await asked.wait(until: nil, on: assembly.context.clock)
+                let clock = assembly.context.clock
+                await asked.wait(until: maybeReplaced ? clock.now + Self.longestReplacement : nil, on: clock)
                 await Reloader.waitForQuiet(asked)
             }
             group.cancelAll()
+        }
+    }
+
+    /// The file's bytes, or why it cannot be read.
+    static func read(_ file: String) -> (content: [UInt8]?, error: String?) {
+        do throws(PrivateFile.FileError) {
+            let content = try PrivateFile.readAny(file)
+            return (content, content == nil ? "There is no \(file)." : nil)
+        } catch {
+            return (nil, error.message)
         }
     }
 
@@ -49,13 +66,16 @@ struct ConfigurationWatch {
     }
 }
 
-/// Decides which signals a change of bellhop.yaml causes: a mistake and its correction are each reported once.
+/// Decides which signals a change of bellhop.yaml causes: each trouble and its end are reported once.
 struct ConfigurationChanges {
+    enum Trouble { case mistakes, unreadable }
+
     private let file: String
     private let running: [UInt8]
-    private var seen: [UInt8]
-    /// Whether the latest content has a mistake.
-    private(set) var hasMistakes = false
+    /// The latest content; nil if the file was missing or could not be read.
+    private var seen: [UInt8]?
+    /// Why the agent could not start with the file as it is now; nil if it could.
+    private(set) var trouble: Trouble?
     /// Whether the latest content without a mistake differs from the one in use.
     private(set) var needsRestart = false
 
@@ -66,18 +86,25 @@ struct ConfigurationChanges {
         seen = running
     }
 
-    func isNew(_ content: [UInt8]) -> Bool { content != seen }
+    func isNew(_ content: [UInt8]?) -> Bool { content != seen }
 
-    /// - Parameter problem: the first mistake in it.
-    mutating func take(_ content: [UInt8], problem: String?) -> [Signal] {
+    /// - Parameters:
+    ///   - content: nil if the file is missing or cannot be read.
+    ///   - problem: the first mistake in it, or why it cannot be read.
+    mutating func take(_ content: [UInt8]?, problem: String?) -> [Signal] {
         seen = content
-        if let problem {
-            defer { hasMistakes = true }
-            return hasMistakes ? [] : [.configurationWrong(file: file, problem: problem)]
+        let before = trouble
+        guard let content else {
+            trouble = .unreadable
+            return before == .unreadable ? [] : [.configurationUnreadable(file: file, problem: problem ?? "")]
         }
-        var signals: [Signal] = hasMistakes ? [.configurationRestored(file: file)] : []
-        hasMistakes = false
+        if let problem {
+            trouble = .mistakes
+            return before == .mistakes ? [] : [.configurationWrong(file: file, problem: problem)]
+        }
+        trouble = nil
         needsRestart = content != running
+        var signals: [Signal] = before == nil ? [] : [.configurationRestored(file: file)]
         if needsRestart { signals.append(.configurationChanged(file: file)) }
         return signals
     }

@@ -3,14 +3,14 @@ import BellhopEngine
 import Synchronization
 
 /// Facts about the running agent that are not in its store: the last successful poll of each source (the store records only polls that
-/// found changes), whether bellhop.yaml differs from the one in use or has mistakes, and which connections do not use the changed secrets.
+/// found changes), whether bellhop.yaml differs from the one in use or cannot be used, and which connections do not use the changed secrets.
 ///
 /// A class over a mutex, because every loop writes to it and the control socket reads it.
 final class RuntimeFacts: Sendable {
     private struct State {
         var polled: [String: ClockReading] = [:]
         var needsRestart = false
-        var hasMistakes = false
+        var trouble: ConfigurationChanges.Trouble?
         /// Why connections do not use the changed secrets, by their names.
         var unbound: [String: String] = [:]
     }
@@ -25,9 +25,9 @@ final class RuntimeFacts: Sendable {
         }
     }
 
-    /// Records whether bellhop.yaml differs from the one in use, and whether it has mistakes now.
-    func record(needsRestart: Bool, hasMistakes: Bool) {
-        state.withLock { ($0.needsRestart, $0.hasMistakes) = (needsRestart, hasMistakes) }
+    /// Records whether bellhop.yaml differs from the one in use, and whether it cannot be used now.
+    func record(_ changes: ConfigurationChanges) {
+        state.withLock { ($0.needsRestart, $0.trouble) = (changes.needsRestart, changes.trouble) }
     }
 
     /// Whether a connection, or a source that takes requests, does not use the changed secrets.
@@ -43,7 +43,8 @@ final class RuntimeFacts: Sendable {
         return state.withLock { state in
             [
                 "polled": .object(polled.reduce(into: [:]) { $0[$1.key] = .string($1.value.rfc3339) }),
-                "restart_needed": .bool(state.needsRestart), "configuration_wrong": .bool(state.hasMistakes),
+                "restart_needed": .bool(state.needsRestart), "configuration_wrong": .bool(state.trouble == .mistakes),
+                "configuration_unreadable": .bool(state.trouble == .unreadable),
                 "unbound": .object(state.unbound.reduce(into: [:]) { $0[$1.key] = .string($1.value) }),
             ]
         }

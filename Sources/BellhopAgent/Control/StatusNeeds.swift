@@ -9,6 +9,8 @@ public enum StatusNeeds {
     public static let refusedRules = "The changed rules have errors, and the old ones are in force: `bellhop check` says which."
     public static let wrongConfiguration =
         "The changed configuration has mistakes, and the agent cannot start with it: `bellhop check` says which."
+    public static let unreadableConfiguration =
+        "The configuration is missing or cannot be read, and the agent cannot start without it: `bellhop check` says why."
     public static let restartNeeded = "The configuration changed, and the agent must be restarted to use it."
 
     /// - Parameters:
@@ -81,6 +83,8 @@ public enum StatusNeeds {
         if let count = agent["refused_rules"]?.asInt, count > 0 { sentences.append(refusedRules) }
         if agent["configuration_wrong"] == true {
             sentences.append(wrongConfiguration)
+        } else if agent["configuration_unreadable"] == true {
+            sentences.append(unreadableConfiguration)
         } else if agent["restart_needed"] == true {
             sentences.append(restartNeeded)
         }

@@ -53,6 +53,10 @@ extension Words {
             "The changed configuration has mistakes, and the agent cannot start with it: `bellhop check` says which.",
             "Die geänderte Konfiguration hat Fehler, und der Agent kann mit ihr nicht starten: `bellhop check` nennt sie."),
         .init(
+            "The configuration is missing or cannot be read, and the agent cannot start without it: `bellhop check` says why.",
+            "Die Konfiguration fehlt oder ist nicht lesbar, und der Agent kann ohne sie nicht starten: `bellhop check` nennt den Grund."
+        ),
+        .init(
             "The configuration changed, and the agent must be restarted to use it.",
             "Die Konfiguration wurde geändert; der Agent muss neu gestartet werden, um sie zu verwenden."),
         .init(

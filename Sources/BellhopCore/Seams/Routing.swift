@@ -84,6 +84,28 @@ public struct RuleTally: Sendable, Hashable {
     }
 }
 
+/// The rules in force after a registration.
+public struct RegisteredRules: Sendable, Hashable {
+    /// For each rule, the place on the bus after which it sees events.
+    public var since: [String: Int64]
+    /// What ended of the rules that were changed, turned off or removed, if anything did.
+    public var ended: [EndedWaits] = []
+
+    public init(since: [String: Int64]) { self.since = since }
+}
+
+/// What a rule was waiting for when it was changed, turned off or removed.
+public struct EndedWaits: Sendable, Hashable {
+    public var rule: String
+    /// The number of events that waited, or were counted or gathered.
+    public var waits: Int
+    public var escalations: Int
+
+    public init(rule: String, waits: Int, escalations: Int) {
+        (self.rule, self.waits, self.escalations) = (rule, waits, escalations)
+    }
+}
+
 /// A rule as registered in the store.
 public struct RuleRegistration: Sendable, Hashable {
     public var name: String

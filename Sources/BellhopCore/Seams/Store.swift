@@ -67,8 +67,8 @@ public protocol Store: Notebook {
     // Rules.
 
     /// Replaces the set of rules, in their order; timers of other rules end. All nodes share these rules, so only the node that routes
-    /// calls this. Returns for each rule the place on the bus after which it sees events.
-    func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64]
+    /// calls this.
+    func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> RegisteredRules
     /// The texts of rules whose escalations may be under way, as they were when the escalations began: by rule, and then by the key
     /// that the escalations store.
     func formerRules() async throws(StoreError) -> [String: [String: JSON]]

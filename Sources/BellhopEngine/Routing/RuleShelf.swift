@@ -77,12 +77,13 @@ public final class RuleShelf: Sendable {
     private func installInGate(_ book: RuleBook, in context: EngineContext) async throws(StoreError) {
         state.withLock { $0.toInstall = book }
         let now = context.clock.now
-        let since = try await context.store.register(book.registrations(at: now), at: now)
+        let registered = try await context.store.register(book.registrations(at: now), at: now)
+        for ended in registered.ended { context.signals.emit(.waitsEnded(ended)) }
         let kept = book.keeping(try await context.store.formerRules())
         let paused = try await Self.paused(in: context.store)
         state.withLock { state in
             state.installations += 1
-            var active = ActiveRules(book: kept, since: since, installation: state.installations)
+            var active = ActiveRules(book: kept, since: registered.since, installation: state.installations)
             active.stop(paused)
             state.active = active
             state.toInstall = nil

@@ -79,6 +79,11 @@ extension Signal {
         case .receiverResumed: ("receiver.resumed", .info, "A person resumed the receiver.")
         case .rescued: ("delivery.rescued", .info, "Attempts interrupted by an earlier stop are continued.")
         case .rulesLoaded: ("rules.loaded", .info, "The rules are loaded.")
+        case .waitsEnded:
+            (
+                "rule.waits_ended", .warning,
+                "A rule was changed, turned off or removed: what it waited for has ended, and does not run."
+            )
         case .rulesRefused: ("rules.refused", .error, "The changed rules have errors; the old ones stay in force.")
         case .ruleRefused: ("rule.refused", .error, "A changed rule has a mistake.")
         case .rulesUnwatched:
@@ -92,7 +97,13 @@ extension Signal {
                 "configuration.wrong", .error,
                 "The changed configuration has mistakes; Bellhop goes on with the old one, but cannot start with this one (bellhop check)."
             )
-        case .configurationRestored: ("configuration.restored", .info, "The configuration has no mistakes any more.")
+        case .configurationUnreadable:
+            (
+                "configuration.unreadable", .error,
+                "The configuration is missing or cannot be read; Bellhop goes on with the old one, but cannot start without it."
+            )
+        case .configurationRestored:
+            ("configuration.restored", .info, "The configuration is readable and has no mistakes any more.")
         case .storeFailed: ("store.failed", .error, "The store failed.")
         case .pruned: ("store.pruned", .debug, "Old rows were deleted.")
         case .clockJumped:
@@ -167,11 +178,14 @@ extension Signal {
         case .leaseLost(let delivery): delivery.metadata
         case .rescued(let count): ["count": "\(count)"]
         case .rulesLoaded(let count, let warnings): ["count": "\(count)", "warnings": "\(warnings)"]
+        case .waitsEnded(let ended):
+            ["rule": "\(ended.rule)", "waits": "\(ended.waits)", "escalations": "\(ended.escalations)"]
         case .rulesRefused(let problems): ["problems": "\(problems)"]
         case .ruleRefused(let problem): problem.metadata
         case .rulesUnwatched: [:]
         case .configurationChanged(let file), .configurationRestored(let file): ["file": "\(file)"]
-        case .configurationWrong(let file, let problem): ["file": "\(file)", "problem": "\(problem)"]
+        case .configurationWrong(let file, let problem), .configurationUnreadable(let file, let problem):
+            ["file": "\(file)", "problem": "\(problem)"]
         case .storeFailed(let doing, let error, let times):
             ["doing": "\(doing)", "error": "\(error.message)", "times": "\(times)"]
         case .pruned(let rows): ["rows": "\(rows)"]

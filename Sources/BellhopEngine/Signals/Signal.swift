@@ -54,13 +54,17 @@ public enum Signal: Sendable {
     case coalesced(receiver: String, count: Int)
     case rescued(count: Int)
     case rulesLoaded(count: Int, warnings: Int)
+    /// A rule was changed, turned off or removed while runs of it waited.
+    case waitsEnded(EndedWaits)
     case rulesRefused(problems: Int)
     case ruleRefused(Diagnostic)
     case rulesUnwatched
     case configurationChanged(file: String)
     /// The changed configuration has mistakes: the agent goes on, but could not start with it.
     case configurationWrong(file: String, problem: String)
-    /// The configuration has no mistakes any more.
+    /// The configuration is missing or cannot be read: the agent goes on, but could not start.
+    case configurationUnreadable(file: String, problem: String)
+    /// The configuration is readable and has no mistakes any more.
     case configurationRestored(file: String)
     case storeFailed(doing: String, StoreError, times: Int = 1)
     case pruned(rows: Int)

@@ -115,8 +115,9 @@ extension Signal {
         case .eventDropped: Instrument.eventsDropped.counter(in: factory).increment()
         case .storeFailed(_, _, let times): Instrument.storeErrors.counter(in: factory).increment(by: times)
         case .baseline, .recovered, .rebound, .pollSuperseded, .notice, .event, .shadowed, .silenceRefused, .leaseLost, .rescued,
-            .rulesLoaded, .receiverResumed, .rulesRefused, .ruleRefused, .rulesUnwatched, .configurationChanged,
-            .configurationWrong, .configurationRestored, .pruned, .clockJumped, .telemetryFailed, .telemetryRecovered, .stopping:
+            .rulesLoaded, .waitsEnded, .receiverResumed, .rulesRefused, .ruleRefused, .rulesUnwatched, .configurationChanged,
+            .configurationWrong, .configurationUnreadable, .configurationRestored, .pruned, .clockJumped, .telemetryFailed,
+            .telemetryRecovered, .stopping:
             break
         }
     }

@@ -12,35 +12,41 @@ extension Session {
         var revision: String
     }
 
-    func register(_ rules: [RuleRegistration], by person: Person?, at now: Timestamp) throws -> [String: Int64] {
+    func register(_ rules: [RuleRegistration], by person: Person?, at now: Timestamp) throws -> RegisteredRules {
         var present = try ruleRows()
         try auditReload(rules, present, by: person, at: now)
         let last = try int(SQL.Rules.lastPlace)
-        var since: [String: Int64] = [:]
-        for (place, rule) in rules.enumerated() where since[rule.name] == nil {
+        var registered = RegisteredRules(since: [:])
+        for (place, rule) in rules.enumerated() where registered.since[rule.name] == nil {
             let row = present.removeValue(forKey: rule.name)
-            since[rule.name] = row?.since ?? last
+            registered.since[rule.name] = row?.since ?? last
+            var ended = EndedWaits(rule: rule.name, waits: 0, escalations: 0)
             try set(rule, row, place: place, since: last)
             if row == nil { try run(SQL.Rules.keepOnce, (":name", rule.name)) }
             try schedule(rule, row)
             if row == nil || row?.waits != rule.waits {
-                try beginWaits(rule, ending: rule.isOff ? .off : .changed, at: now)
+                ended.waits = try beginWaits(rule, ending: rule.isOff ? .off : .changed, at: now)
             } else {
                 if row?.calendars != rule.calendars { try recompute(rule.name, at: now) }
                 // A source that is new or renamed in bellhop.yaml may never have a baseline.
                 try beginByItself(rule.name, for: Set(rule.sources).subtracting(row?.sources ?? []).sorted(), at: now)
             }
-            if rule.isOff, row?.isOff == false { try forgetEscalations(of: rule.name, ending: .off, at: now) }
+            if rule.isOff, row?.isOff == false {
+                ended.escalations = try forgetEscalations(of: rule.name, ending: .off, at: now)
+            }
+            registered.add(ended)
             try setDigest(of: rule.name, from: rule.readsEvents ? last : nil)
         }
-        for name in present.keys {
+        for name in present.keys.sorted() {
             try run(SQL.Rules.remove, (":name", name))
             try run(SQL.Timers.removeAll, (":rule", name))
-            try forgetWaits(of: name, ending: .removed, at: now)
-            try forgetEscalations(of: name, ending: .removed, at: now)
+            registered.add(
+                EndedWaits(
+                    rule: name, waits: try forgetWaits(of: name, ending: .removed, at: now),
+                    escalations: try forgetEscalations(of: name, ending: .removed, at: now)))
             try setDigest(of: name, from: nil)
         }
-        return since
+        return registered
     }
 
     /// Records which rules are new, changed, have changed waits, or are gone, if any, and the last event that the rules have seen so far.
@@ -114,6 +120,10 @@ extension Session {
         let id = RuleTimer.ID(rule: rule.name, kind: .schedule)
         try change([due.map { .set(RuleTimer(id, due: $0)) } ?? .cancel(id)])
     }
+}
+
+extension RegisteredRules {
+    fileprivate mutating func add(_ waits: EndedWaits) { if waits.waits + waits.escalations > 0 { ended.append(waits) } }
 }
 
 extension SQL {

@@ -2,11 +2,13 @@ import BellhopCore
 
 /// What rules wait for: the beginning and the end of waits, counts, groups and escalations.
 extension Session {
-    /// Ends the rule's waits, counts and groups, because the rule is new or their definitions have changed.
-    func beginWaits(_ rule: RuleRegistration, ending: DecisionRecord.Ending, at now: Timestamp) throws {
+    /// Ends the rule's waits, counts and groups, because the rule is new or their definitions have changed. Returns the number of runs
+    /// that waited.
+    func beginWaits(_ rule: RuleRegistration, ending: DecisionRecord.Ending, at now: Timestamp) throws -> Int {
         try run(SQL.Timers.removeWaits, (":rule", rule.name))
-        try forgetWaits(of: rule.name, ending: ending, at: now)
+        let ended = try forgetWaits(of: rule.name, ending: ending, at: now)
         if rule.beginsByItself { try change([.set(RuleTimer(.init(rule: rule.name, kind: .existing), due: now))]) }
+        return ended
     }
 
     /// Lets waits of a rule that begin by themselves begin for these sources, or for none (`""`). Absences that wait begin anew.
@@ -26,12 +28,24 @@ extension Session {
         try run(SQL.Rules.recompute[1], (":rule", rule))
     }
 
-    /// Deletes the waits, counts and gathered events of a rule, and records that waiting runs have ended.
-    func forgetWaits(of rule: String, ending: DecisionRecord.Ending, at now: Timestamp) throws {
+    /// Deletes the waits, counts and gathered events of a rule, and records that waiting runs have ended. Returns the number of these.
+    func forgetWaits(of rule: String, ending: DecisionRecord.Ending, at now: Timestamp) throws -> Int {
+        let ended = try count(SQL.Rules.waiting, of: rule, at: now)
         var waiting = try prepare(SQL.Rules.waiting)
         try waiting.bind(":rule", rule)
         try record(ending, of: &waiting, at: now)
         try run(SQL.Rules.forgetWaits, (":rule", rule))
+        return ended
+    }
+
+    /// Counts the waiting runs of a rule.
+    /// - Parameter waiting: a statement of `SQL.Rules` that finds them.
+    private func count(_ waiting: String, of rule: String, at now: Timestamp) throws -> Int {
+        var statement = try prepare("SELECT count(*) FROM (\(waiting))")
+        try statement.bind(":rule", rule)
+        try statement.bind(":now", now)
+        try statement.bind(":limit", -1)
+        return try statement.next() ? Int(statement.int(0)) : 0
     }
 
     /// Records that waiting runs have ended.
@@ -60,12 +74,14 @@ extension Session {
         try add(records)
     }
 
-    /// Deletes the escalations of a rule, and records that they have ended.
-    func forgetEscalations(of rule: String, ending: DecisionRecord.Ending, at now: Timestamp) throws {
+    /// Deletes the escalations of a rule, and records that they have ended. Returns the number of these.
+    func forgetEscalations(of rule: String, ending: DecisionRecord.Ending, at now: Timestamp) throws -> Int {
+        let ended = try count(SQL.Rules.escalating, of: rule, at: now)
         var escalating = try prepare(SQL.Rules.escalating)
         try escalating.bind(":rule", rule)
         try record(ending, of: &escalating, at: now)
         for sql in SQL.Rules.forgetEscalations { try run(sql, (":rule", rule)) }
+        return ended
     }
 }
 

@@ -112,6 +112,15 @@ final class Story: Sendable {
         case .rulesLoaded(let count, let warnings):
             let note = warnings > 0 ? ", \(counted(warnings, "warning"))" : ""
             say("rules", .blue, "\(counted(count, "rule is", "rules are")) in force\(note)")
+        case .waitsEnded(let ended):
+            let parts = [
+                ended.waits > 0 ? counted(ended.waits, "waiting run") : nil,
+                ended.escalations > 0 ? counted(ended.escalations, "escalation") : nil,
+            ]
+            say(
+                "rules", .yellow,
+                "\(ended.rule) was changed, turned off or removed, and lost \(parts.compactMap(\.self).joined(separator: " and "))"
+            )
         case .rulesRefused(let count):
             say(
                 "rules", .red,
@@ -121,8 +130,9 @@ final class Story: Sendable {
             if inFlight > 0 { say("Finishing what is in flight…") }
         case .telemetryFailed(let data, let receiver, let error): say("retrying", .yellow, "\(data) to \(receiver): \(error)")
         case .telemetryRecovered(let data): say("notice", .green, "The OpenTelemetry receiver accepts \(data) again.")
-        case .configurationWrong(_, let problem): say("notice", .red, "\(signal.message) \(problem)")
-        case .configurationRestored(let file): say("notice", .green, "\(file) has no mistakes any more")
+        case .configurationWrong(_, let problem), .configurationUnreadable(_, let problem):
+            say("notice", .red, "\(signal.message) \(problem)")
+        case .configurationRestored(let file): say("notice", .green, "\(file) is readable and has no mistakes any more")
         case .configurationChanged(let file): say("notice", .yellow, "\(file) changed; restart to use it")
         case .pollHeld(let source, _): say("held", .yellow, "\(source): \(signal.message)")
         case .rescued(let count):

@@ -23,6 +23,25 @@ import Testing
         #expect(try await agent.texts(after: 20, with: first) == [])
     }
 
+    @Test func `a reload warns which rules lost how many waits and escalations, and of no others`() async throws {
+        let waiting = rule("when: task.priority == 1\nfor: 10m")
+        let escalating =
+            "---\nrule: e\non: task_created\ndo: [{log: first}]\nuntil: answered\nescalate: [{after: 10m, do: [{log: late}]}]"
+        let agent = try await TestAgent(waiting + "\n" + escalating)
+        try await agent.put("a")
+        try await agent.put("b")
+        func lost() -> [EndedWaits] {
+            agent.bench.recorder.all.compactMap { if case .waitsEnded(let ended) = $0 { ended } else { nil } }
+        }
+        try await agent.runOnce(with: rule("when: task.priority == 1\nfor: 10m", log: "y") + "\n" + escalating)
+        #expect(lost() == [])
+        try await agent.runOnce(with: rule("when: task.priority == 1\nfor: 20m"))
+        #expect(
+            lost() == [EndedWaits(rule: "r", waits: 2, escalations: 0), EndedWaits(rule: "e", waits: 0, escalations: 2)])
+        try await agent.runOnce(with: rule("when: task.priority == 1\nfor: 20m", log: "z"))
+        #expect(lost().count == 2)
+    }
+
     @Test func `a changed let restarts the waits only if the condition uses it`() async throws {
         func text(_ limit: Int, _ other: String) -> String {
             rule("let: {most: \(limit), limit: most + 1, other: \"'\(other)'\"}\nwhen: task.priority < limit\nfor: 10m")

@@ -129,7 +129,7 @@ final class FaultyStore: Store {
             return try await base.route(routing, stored: stored)
         }
     }
-    func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64] {
+    func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> RegisteredRules {
         try await through(.register) { () throws(StoreError) in try await base.register(rules, at: now) }
     }
     func formerRules() async throws(StoreError) -> [String: [String: JSON]] {

@@ -7,7 +7,8 @@ import Testing
     private func register(_ bench: Bench) async throws -> [String: Int64] {
         try await bench.store.register(
             ["a", "b"].map { RuleRegistration(name: $0, revision: "1", schedule: .init(text: "x", next: bench.after(60))) },
-            at: bench.now)
+            at: bench.now
+        ).since
     }
 
     @Test(arguments: StoreUnderTest.allCases)
