@@ -139,4 +139,16 @@ import Testing
         #expect(either?.read("02/03/2026 10:00:00") == nil)
         #expect(either?.read("03/03/2026 10:00:00")?.sql == "2026-03-03 10:00:00")
     }
+
+    @Test func `a comment in the minute that a deep read begins in, shown without seconds, is not reported twice`() throws {
+        let minute = try #require(Timestamp(rfc3339: "2026-01-05T09:00:00Z"))
+        let comment = TaskComment(
+            id: "h1", task: TaskKey("a"), text: "x", author: "", kind: "comments", time: minute, authorship: .others)
+        var cursor = JournalCursor(at: minute)
+        cursor.reported = [JournalCursor.ReportedEntry(comment, from: .histories)]
+        cursor.forget(before: minute + .seconds(59))
+        #expect(cursor.unreported([comment], from: .histories) == [])
+        cursor.forget(before: minute + .seconds(61))
+        #expect(cursor.unreported([comment], from: .histories) == [comment])
+    }
 }

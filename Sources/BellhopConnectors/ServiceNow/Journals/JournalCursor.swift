@@ -80,8 +80,10 @@ struct JournalCursor: Sendable, Hashable {
         return .object(members)
     }
 
-    /// Removes entries and arrivals from before a time that is not read again.
+    /// Removes entries and arrivals from before a time that is not read again. A history without seconds is read from the start of that
+    /// minute.
     mutating func forget(before limit: Timestamp) {
+        let limit = limit - .seconds(60)
         reported.removeAll { $0.time < limit }
         arrivals = arrivals.filter { $0.value >= limit }
     }
