@@ -65,6 +65,27 @@ import Testing
         #expect(events.compactMap(\.changesInWords) == ["title: open → closed", "level: 5 → 6", "level: 6 → 7", "level: 7 → 8"])
     }
 
+    @Test func `a version read from another path, or by another type, is not compared with the earlier one`() async throws {
+        let context = EngineContext(store: try Stores.inMemory(), clock: clock, signals: Signals([]))
+        func sent(by path: String) throws -> SentTasks {
+            let settings: JSON.Object = [
+                "id": "key", "title": "name", "fields": ["version": ["path": .string(path), "type": "int"]], "updated": "version",
+            ]
+            return SentTasks("tickets", try ItemReading.sent(Settings(settings), source: "tickets"))
+        }
+        func send(_ title: String, _ count: JSON, to tasks: SentTasks) async throws {
+            try await tasks.take([["key": "a", "name": .string(title), "millis": 1_000_000, "count": count]], in: context)
+        }
+        try await send("open", 7, to: try sent(by: "millis"))
+        let tasks = try sent(by: "count")
+        try await send("closed", 8, to: tasks)
+        #expect(try await titles(context) == ["closed"])
+        try await send("replayed", 7, to: tasks)
+        #expect(try await titles(context) == ["closed"])
+        try await send("replayed", 7, to: try sent(by: "count"))
+        #expect(try await titles(context) == ["closed"])
+    }
+
     @Test func `a task with an invalid time of update is refused`() async throws {
         let context = EngineContext(store: try Stores.inMemory(), clock: clock, signals: Signals([]))
         let failure = await #expect(throws: Failure.self) {

@@ -13,6 +13,8 @@ final class SentTasks: Source {
     private let gate = FIFOGate()
     private let delivered = Mutex(Listing())
     private let poller = Mutex<Poller?>(nil)
+    /// The tasks whose stored `updated` was read by another definition of that field, and says nothing about their age. Nil if unknown.
+    private let incomparable = Mutex<Set<TaskKey>?>(nil)
 
     init(_ name: String, _ reading: ItemReading) { (self.name, self.reading) = (name, reading) }
 
@@ -62,7 +64,16 @@ final class SentTasks: Source {
                     self, plan: PollPlan(cadence: .every(.days(1)), emitsInitial: true, storms: StormGuard(mayHold: false)),
                     in: context)
             defer { self.poller.withLock { [poller] in $0 = poller } }
-            do throws(StoreError) { return .success(try await poller.pollOnce()) } catch { return .failure(error) }
+            do throws(StoreError) {
+                let outcome = try await poller.pollOnce()
+                if case .changed = outcome {
+                    let stored = self.delivered.withLock { $0.entries.map(\.key) }
+                    self.incomparable.withLock { $0?.subtract(stored) }
+                }
+                return .success(outcome)
+            } catch {
+                return .failure(error)
+            }
         }
         switch result {
         case .success(.unchanged), .success(.baseline), .success(.changed): return
@@ -92,14 +103,27 @@ final class SentTasks: Source {
     ) async throws(StoreError) -> Listing {
         guard let version = reading.version else { return listing }
         let known = try await context.store.remembered(listing.entries.map(\.key), in: scope.id)
+        let incomparable = try await tasks(withAnother: version, in: context)
         let kept = zip(listing.entries, items).filter { entry, _ in
-            guard let before = known[entry.key]?.snapshot.fields[version.name],
+            guard !incomparable.contains(entry.key), let before = known[entry.key]?.snapshot.fields[version.name],
                 let now = reading.snapshot(of: entry, in: listing).fields[version.name]
             else { return true }
             return !Self.isOlder(now, than: before)
         }
         if kept.count == items.count { return listing }
         return (try? reading.listing(JSON.array(kept.map(\.1)).encoded(), from: "the body")) ?? Listing()
+    }
+
+    /// The tasks that were read before this field was redefined.
+    private func tasks(
+        withAnother version: TaskSchema.Field, in context: EngineContext
+    ) async throws(StoreError) -> Set<TaskKey> {
+        if let found = incomparable.withLock({ $0 }) { return found }
+        let memory = try await context.store.open(scope, source: name, at: context.clock.now)
+        let present = memory.definitions.updated(to: definitions)
+        let found = Set(memory.known.filter { present.redefined(since: $0.revision).contains(version.name) }.map(\.key))
+        incomparable.withLock { $0 = found }
+        return found
     }
 
     private static func isOlder(_ value: JSON, than known: JSON) -> Bool {
