@@ -250,6 +250,7 @@ final class BoundSource: Source {
     /// Makes every poll fail until the source is bound again.
     func refuse(_ failure: Failure) { binding.withLock { $0.refusal = failure } }
 
+    var user: String? { current.user }
     var schema: TaskSchema { current.schema }
     var definitions: [String: String] { current.definitions }
     var hidesChanges: Bool { current.hidesChanges }

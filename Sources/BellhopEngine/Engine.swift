@@ -17,7 +17,7 @@ public struct Engine: Service {
 
     /// - Parameters:
     ///   - receivers: the limits of a receiver.
-    ///   - onSchemaChange: called before the first poll of a source if its fields differ from those known before.
+    ///   - onSchemaChange: called before the first poll of a source if its fields or its user differ from those known before.
     ///   - actions: the action for a delivery; nil if its receiver is no longer in the configuration.
     ///   - grace: how long attempts in flight may take to end after a request to stop.
     public init(
@@ -146,11 +146,12 @@ public struct Engine: Service {
         }
     }
 
-    /// Lets a source read which fields its tasks have. This lasts until its system answers; only this source waits for it.
+    /// Lets a source read which fields its tasks have, and whose they are. This lasts until its system answers; only this source waits for
+    /// it.
     ///
     /// - Parameter limit: how long to wait while its connection rests; if it rests for longer, the fields are not read.
     private func prepare(_ source: any Source, waitingAtMost limit: Duration = ReceiverStop.longest) async {
-        let known = source.schema
+        let (schema, user) = (source.schema, source.user)
         // A resting connection gets no requests for fields either. The loops report failures of the store.
         try? await context.receivers.restore(from: context.store, at: context.clock.now)
         func rest() -> Duration? {
@@ -164,7 +165,7 @@ public struct Engine: Service {
         context.activities.begin(.preparing, source.name, at: context.clock.now)
         defer { context.activities.end(source.name) }
         await source.prepare(offline: false)
-        if source.schema != known, !Task.isCancelled { await onSchemaChange(source) }
+        if source.schema != schema || source.user != user, !Task.isCancelled { await onSchemaChange(source) }
     }
 
     private func dispatchUntil(_ stop: StopFlag) async {

@@ -60,15 +60,16 @@ public enum RuleLoading {
             else { return nil }
             return RuleContext.SourceFacts(
                 name: source.name, kind: entry.kind, connection: entry.connection, schema: source.schema, scope: source.scope.id,
-                user: source.scope.user, instance: source.scope.instance, shows: source.shows,
-                comments: manifest.comments.with(entry.settings), labels: manifest.labels.with(entry.settings))
+                user: source.user ?? source.scope.user, instance: source.scope.instance, shows: source.shows,
+                comments: manifest.comments.with(entry.settings), labels: manifest.labels.with(entry.settings),
+                isUserKnown: source.user != nil)
         }
         facts += configuration.inbound.sources.map { name in
             let tasks = configuration.inbound.tasks[name]
             return RuleContext.SourceFacts(
                 name: name, kind: InboundReading.kind, connection: "", schema: tasks?.schema ?? TaskSchema([]),
                 scope: SentTasks.scope(name).id, user: "", instance: SentTasks.scope(name).instance,
-                shows: tasks == nil ? .events : .tasks, comments: .no, labels: .no)
+                shows: tasks == nil ? .events : .tasks, comments: .no, labels: .no, isUserKnown: false)
         }
         let connections = configuration.connections.compactMap { entry -> RuleContext.ConnectionFacts? in
             guard let manifest = Catalogue.connections.first(where: { $0.kind == entry.kind }) else { return nil }

@@ -11,6 +11,8 @@ public struct ServiceNowConnection: Connection {
     /// The configured user name; without one, a stable placeholder such as `(api key of snow)`. The user that the instance
     /// recognizes is `reading.user`.
     let username: String
+    private let identity: ServiceNowLogin.Identity
+    private let users: UserMemory
     let oauth: OAuthClient?
     let base: HTTPAddress
     let reading: ServiceNowSession
@@ -59,7 +61,8 @@ public struct ServiceNowConnection: Connection {
         gates = environment.gates
         claims = environment.claims
         marksComments = settings.boolean("marker") ?? false
-        self.username = login.identity.text
+        identity = login.identity
+        self.username = identity.text
         oauth = login.oauth
         notebook = environment.notebook
         clock = environment.clock
@@ -71,6 +74,7 @@ public struct ServiceNowConnection: Connection {
         let events = LoginEvents(
             connection: name, instance: base.origin, user: login.identity.text, usesKeychain: usesKeychain,
             sink: environment.events)
+        self.users = users
         func session(_ name: String) -> ServiceNowSession {
             ServiceNowSession(
                 name, base: base, exchange: exchange ?? http, login: login, memory: memory, users: users, events: events,
@@ -96,6 +100,22 @@ public struct ServiceNowConnection: Connection {
         var own = configuration
         own.headers = [:]
         return try HTTPConnection(own, clock: environment.clock)
+    }
+
+    /// The user name on the instance; nil if only the instance knows it, and has not told it yet.
+    var user: String? {
+        switch identity {
+        case .user(let name): name
+        case .placeholder(let name): users.known.flatMap { $0 == name ? nil : $0 }
+        }
+    }
+
+    /// Learns the user of a login without a user name: from an earlier login, or else by a login.
+    func learnUser(offline: Bool) async {
+        if user != nil { return }
+        // Without an answer, the user stays unknown, and the checker warns.
+        let earlier = try? await users.username()
+        if earlier == nil, !offline { try? await reading.logInOnce() }
     }
 
     /// Tries to log in, and returns the user the instance recognizes.

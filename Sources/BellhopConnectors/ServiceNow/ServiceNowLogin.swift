@@ -1,4 +1,5 @@
 import BellhopCore
+import Synchronization
 
 /// How a connection authenticates to an instance.
 struct ServiceNowLogin: Sendable {
@@ -226,16 +227,29 @@ struct ServiceNowUser: Sendable, Hashable {
 }
 
 /// Remembers the user of a login without a user name, to notice if the login later belongs to another user.
-struct UserMemory: Sendable {
+///
+/// A class over a mutex, because the connection's sessions share what was read.
+final class UserMemory: Sendable {
     private let key: String
     private let notebook: any Notebook
+    private let latest = Mutex<String?>(nil)
 
     init(connection: String, instance: String, notebook: any Notebook) {
         key = "login-user/\(instance)/\(connection)"
         self.notebook = notebook
     }
 
-    func username() async throws -> String? { try await notebook.note(key)?["username"]?.asString }
+    /// The user as last read or remembered since the start.
+    var known: String? { latest.withLock { $0 } }
 
-    func remember(_ username: String) async throws { try await notebook.setNote(key, to: ["username": .string(username)]) }
+    func username() async throws -> String? {
+        let username = try await notebook.note(key)?["username"]?.asString
+        latest.withLock { $0 = username }
+        return username
+    }
+
+    func remember(_ username: String) async throws {
+        try await notebook.setNote(key, to: ["username": .string(username)])
+        latest.withLock { $0 = username }
+    }
 }

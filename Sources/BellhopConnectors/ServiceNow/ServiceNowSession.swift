@@ -61,6 +61,14 @@ actor ServiceNowSession {
         try await gate.inTurn { () async throws(Failure) in try await self.logIn(force: force) }
     }
 
+    /// Logs in, unless it has logged in before.
+    func logInOnce() async throws(Failure) {
+        try await gate.inTurn { () async throws(Failure) in
+            guard self.user == nil else { return }
+            try await self.logIn(force: false)
+        }
+    }
+
     private func run(_ call: ServiceNowCall, _ onSessionEnd: SessionState.OnSessionEnd) async throws(Failure)
         -> SessionState.Answer
     {

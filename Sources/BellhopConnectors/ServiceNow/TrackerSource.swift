@@ -12,6 +12,7 @@ struct TrackerSource: Source {
     private let timeout: Duration?
     private let journal: JournalWatch?
 
+    var user: String? { connection.user }
     var maxDepartures: Int { TaskTable.maxDepartures }
     /// With the form of the texts, because labels replace them; numbers count as texts then, and other values stay.
     var definitions: [String: String] {
@@ -31,6 +32,8 @@ struct TrackerSource: Source {
         scope = Scope(instance: connection.instance, user: connection.username, kind: "tracker")
         reading = TaskReading(schema: schema, display: display) { connection.page(of: $0) }
     }
+
+    func prepare(offline: Bool) async { await connection.learnUser(offline: offline) }
 
     func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         var call = ServiceNowCall.tasks

@@ -11,6 +11,8 @@ public struct RuleContext: Sendable {
         public var instance: String
         /// The user whose tasks these are: `user` in expressions.
         public var user: String
+        /// False if `user` is only a substitute for a name that its system has not told yet.
+        public var isUserKnown: Bool
         public var shows: RecordKind
         /// Whether it reports new comments on its tasks.
         public var comments: Ability
@@ -19,8 +21,10 @@ public struct RuleContext: Sendable {
 
         public init(
             name: String, kind: String, connection: String, schema: TaskSchema, scope: Scope.ID, user: String,
-            instance: String = "test", shows: RecordKind = .tasks, comments: Ability = .yes, labels: Ability = .yes
+            instance: String = "test", shows: RecordKind = .tasks, comments: Ability = .yes, labels: Ability = .yes,
+            isUserKnown: Bool = true
         ) {
+            self.isUserKnown = isUserKnown
             self.name = name
             self.kind = kind
             self.connection = connection

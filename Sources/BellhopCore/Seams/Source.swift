@@ -4,6 +4,8 @@ public protocol Source: Sendable {
     var name: String { get }
     /// The scope of its stored state.
     var scope: Scope { get }
+    /// The user whose tasks these are; nil if unknown.
+    var user: String? { get }
     var schema: TaskSchema { get }
     /// How the configuration defines each field: if that changes, so may the field's values, without a change of the tasks.
     var definitions: [String: String] { get }
@@ -15,7 +17,7 @@ public protocol Source: Sendable {
     /// How many tasks that are no longer listed one poll can look up. The others count as present until a later poll.
     var maxDepartures: Int { get }
 
-    /// Reads the schema from the system, before rules are checked against it, and stores it for use offline.
+    /// Reads the schema and the user from the system, before rules are checked against them, and stores them for use offline.
     ///
     /// Never fails: facts that cannot be read stay as they were.
     /// - Parameter offline: true to use only stored facts.
@@ -29,6 +31,7 @@ public protocol Source: Sendable {
 }
 
 extension Source {
+    public var user: String? { scope.user.isEmpty ? nil : scope.user }
     public var definitions: [String: String] { schema.definitions }
     public var hidesChanges: Bool { true }
     public func prepare(offline: Bool) async {}

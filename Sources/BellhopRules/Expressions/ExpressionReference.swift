@@ -21,7 +21,7 @@ enum ExpressionReference {
         ("now", "when the event is routed"),
         ("source", "the name of the event's source"),
         ("rule", "the name of the rule"),
-        ("user", "the user whose tasks these are"),
+        ("user", "the user whose tasks these are; `check` warns where only the system knows the name, until the first login"),
         ("zone", "the name of the rule's time zone"),
     ]
 

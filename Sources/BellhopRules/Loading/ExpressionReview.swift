@@ -65,6 +65,7 @@ struct ExpressionReview {
         case .or(let left, let right): checkAlwaysTrue(left, right)
         case .identifier("before", _): checkChanges("before", "null", node.range)
         case .identifier("changes", _): checkChanges("changes", "empty", node.range)
+        case .identifier("user", _): checkUser(node)
         default: break
         }
         if mayLackLabels, case .call = node.kind, expression.type(of: node) == .bool { checkLabelCalls(node) }
@@ -138,6 +139,20 @@ struct ExpressionReview {
         report(
             "never-changed", "`\(name)` is always \(value) on \(types)", at: range,
             help: "only `task_changed` has earlier values: write `on: task_changed`")
+    }
+
+    /// `user` is a substitute, such as `(api key of snow)`, until the system tells whose login it is.
+    private mutating func checkUser(_ node: CEL.Node) {
+        guard names.events.isEmpty || names.events.contains(where: \.hasTask),
+            let source = names.sources.first(where: { !$0.isUserKnown })
+        else { return }
+        report(
+            "unknown-user",
+            "the user of `\(source.name)` is not known, so `user` is \(source.user.isEmpty ? "empty" : "`\(source.user)`")",
+            at: node.range,
+            help: source.user.isEmpty
+                ? "write the name itself"
+                : "the agent learns it at its first login, or write `username` under `auth` of the connection")
     }
 
     private static let partsOfDays: Set<String> = [

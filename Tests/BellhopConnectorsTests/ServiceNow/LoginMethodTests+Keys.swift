@@ -87,6 +87,37 @@ extension LoginMethodTests {
         #expect(user == ServiceNowUser(username: "(api key of snow)"))
     }
 
+    @Test func `a source whose user cannot be read logs in once, and its user stays unknown`() async throws {
+        practice.instance.addAPIKey("key-1", of: "john.doe")
+        practice.instance.changeUser("john.doe") { $0.users = .forbidden }
+        try await open(["api_key": "key-1"]) { connection in
+            let source = try TrackerSource(name: "work", settings: Settings(), connection: connection)
+            for _ in 1...2 { await source.prepare(offline: false) }
+            #expect(source.user == nil)
+        }
+        #expect(practice.events.summary == ["login_event ok"])
+    }
+
+    @Test func `a source learns the user of an API key before its first poll, keeps its scope, and knows the user offline later`()
+        async throws
+    {
+        practice.instance.addAPIKey("key-1", of: "john.doe")
+        func user(_ address: String, offline: Bool) async throws -> String? {
+            try await connection(address, ["api_key": "key-1"]).inUse { connection in
+                let source = try TrackerSource(name: "work", settings: Settings(), connection: connection)
+                await source.prepare(offline: offline)
+                #expect(source.scope.user == "(api key of snow)")
+                return source.user
+            }
+        }
+        try await practice.simulation.serve { address in
+            #expect(try await user(address, offline: true) == nil)
+            #expect(try await user(address, offline: false) == "john.doe")
+            #expect(try await user(address, offline: true) == "john.doe")
+        }
+        #expect(practice.events.summary == ["login_event ok"])
+    }
+
     @Test func `a certificate is sent to a server that requests one`() async throws {
         let folder = try TemporaryFolder()
         let ca = try folder.write("ca.pem", TLSServer.certificate)

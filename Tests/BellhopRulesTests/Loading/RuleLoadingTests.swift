@@ -106,4 +106,19 @@ import Testing
         #expect(diagnostics.contains("`\(name)` belongs next to `comment`, at the same depth"), "\(diagnostics)")
         #expect(diagnostics.split(separator: "\n").count == 3, "\(diagnostics)")
     }
+
+    @Test func `a user that a source does not know yet is warned about where a rule reads it`() {
+        let rule = "rule: r\non: task_created\nwhen: task.assigned_to == user\ndo: [{log: x}]\n"
+        var context = Fixture.context()
+        #expect(Fixture.findings(rule, in: context).isEmpty)
+        for place in context.sources.indices where context.sources[place].name == "incidents" {
+            (context.sources[place].user, context.sources[place].isUserKnown) = ("(api key of snow)", false)
+        }
+        #expect(
+            Fixture.findings(rule, in: context).map(\.message) == [
+                "the user of `incidents` is not known, so `user` is `(api key of snow)`"
+            ])
+        let login = "rule: r\non: login_event\nwhen: user == 'john.doe'\ndo: [{log: x}]\n"
+        #expect(Fixture.findings(login, in: context).allSatisfy { $0.code != "unknown-user" })
+    }
 }

@@ -14,6 +14,7 @@ public struct TableSource: Source {
     let columns: TableColumns
     let journal: JournalWatch?
 
+    public var user: String? { connection.user }
     public var hidesChanges: Bool { false }
     public var maxDepartures: Int { TaskTable.maxDepartures }
     public var schema: TaskSchema { columns.schema }
@@ -37,7 +38,10 @@ public struct TableSource: Source {
             ? nil : JournalWatch(kinds: settings.journal, table: settings.table, connection: connection, times: settings.times)
     }
 
-    public func prepare(offline: Bool) async { await columns.prepare(offline: offline) }
+    public func prepare(offline: Bool) async {
+        await columns.prepare(offline: offline)
+        await connection.learnUser(offline: offline)
+    }
 
     var reading: TaskReading {
         let page = connection.page(of: settings.table)
