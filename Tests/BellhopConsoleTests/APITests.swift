@@ -78,6 +78,9 @@ import Testing
         #expect(await fixture.api("GET", "/deliveries/decisions").answer.field("Allow") == "POST")
         let parameter = await fixture.api("GET", "/events?sorce=x")
         #expect(parameter.status == 400 && parameter.json["detail"]?.asString?.contains("`source`") == true)
+        let distant = await fixture.api("GET", "/deliveries?zzzzzzz=x").json["detail"]?.asString ?? ""
+        #expect(distant.hasPrefix("There is no parameter `zzzzzzz`; there are: ") && distant.contains("`state`"))
+        #expect(Words(language: .german).sentence(distant).hasPrefix("Es gibt keinen Filter `zzzzzzz`; es gibt: `"))
         #expect(await fixture.api("GET", "/events?limit=0").status == 400)
         #expect(await fixture.api("GET", "/events?limit=99999999999999999999").status == 400)
         #expect(await fixture.api("GET", "/events?since=tomorrow").status == 400)

@@ -128,9 +128,7 @@ public struct ServiceNowConnection: Connection {
     var limits: ReceiverLimits { http.limits(Self.manifest.limits, lanes: writers.all.count) }
 
     func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
-        let user = try await verifyUser()
-        let isNamed = !user.name.isEmpty && user.name != user.username
-        return LoginTrial(user: isNamed ? "\(user.name) (\(user.username))" : user.username)
+        LoginTrial(user: try await verifyUser().shown)
     }
 
     func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? {

@@ -19,7 +19,7 @@ struct ServiceNowExamination {
         } catch {
             return [Finding("login", error)]
         }
-        findings.append(Finding("login", .ok, user.name.isEmpty ? user.username : "\(user.name) (\(user.username))"))
+        findings.append(Finding("login", .ok, user.shown))
         await examineUser(user)
         let comments = needs.actions.filter { $0.action == CommentAction.manifest.kind }
         let isWatched = needs.sources.contains { $0.kind == TrackerSource.manifest.kind }

@@ -224,6 +224,9 @@ struct ServiceNowUser: Sendable, Hashable {
     var name = ""
     var email = ""
     var sysID = ""
+
+    /// The name and the user name, or only the latter.
+    var shown: String { name.isEmpty || name == username ? username : "\(name) (\(username))" }
 }
 
 /// Remembers the user of a login without a user name, to notice if the login later belongs to another user.

@@ -74,7 +74,13 @@ struct Operation: Sendable {
     func check(_ query: [(name: String, value: String)]) throws(Problem) {
         for (name, value) in query {
             guard let parameter = parameters.first(where: { $0.name == name }) else {
-                throw Problem(400, Problem.unknown("parameter", name, among: parameters.map(\.name)))
+                let known = parameters.map(\.name)
+                let isFar = !known.isEmpty && Suggestion.didYouMean(name, among: known) == nil
+                throw Problem(
+                    400,
+                    isFar
+                        ? "There is no parameter `\(name)`; there are: \(known.quotedList)."
+                        : Problem.unknown("parameter", name, among: known))
             }
             if !parameter.isRepeated, query.filter({ $0.name == name }).count > 1 {
                 throw Problem(400, "The parameter `\(name)` is given more than once.")

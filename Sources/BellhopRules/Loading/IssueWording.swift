@@ -28,7 +28,7 @@ struct IssueWording {
         switch issue.code {
         case "unknown-name": if let better = unknownName(word, at: place) { return better }
         case "unknown-function": if let better = unknownFunction(word, at: place) { return better }
-        case "unknown-field", "invalid-argument": if let better = unknownField(issue, word, at: place) { return better }
+        case "unknown-field", "invalid-argument": if let better = unknownField(issue, in: text, word, at: place) { return better }
         case "wrong-type":
             let prefix = "the expression's type here"
             if issue.message.hasPrefix(prefix) {
@@ -57,7 +57,7 @@ struct IssueWording {
     }
 
     /// The message for a field that a source does not have, with the name of that source.
-    private func unknownField(_ issue: Issue, _ word: String, at place: Diagnostic.Place) -> Diagnostic? {
+    private func unknownField(_ issue: Issue, in text: String, _ word: String, at place: Diagnostic.Place) -> Diagnostic? {
         let task = names.types.task.name
         guard issue.message.hasPrefix("no field "), issue.message.hasSuffix(task) else { return nil }
         let field = issue.code == "unknown-field" ? word : String(word.dropFirst().dropLast())
@@ -65,15 +65,23 @@ struct IssueWording {
         let whose = source.map { "a task of source `\($0.name)`" } ?? task
         let help =
             issue.help ?? source.flatMap { Suggestion.didYouMean(field, among: $0.schema.fields.map(\.name)) }
-            ?? (source ?? names.sources.first).map { Self.declaring(field, of: $0) + (source == nil ? "" : readingOne(field)) }
+            ?? (source ?? names.sources.first).map {
+                Self.declaring(field, of: $0) + (source == nil ? "" : readingOne(field, Self.isOfEvent(issue, in: text)))
+            }
         return Diagnostic(code: "unknown-field", "no field `\(field)` on \(whose)", at: place, help: help)
     }
 
+    /// Whether an unknown field is one of the event's task, and not of one in a list.
+    private static func isOfEvent(_ issue: Issue, in text: String) -> Bool {
+        let before = String(decoding: text.utf8.prefix(issue.range.lowerBound), as: UTF8.self)
+        return before.contains(/\b(task|before)(\.fields|\.labels)?\??[.\[]$/)
+    }
+
     /// The advice to read only the tasks of a source that has the field; empty if none has it.
-    private func readingOne(_ field: String) -> String {
-        let able = names.sources.first { Self.has(field, $0.schema) }
-        return able.map { ", or read one source's tasks: `from: \($0.name)`, or `snapshot(\"\($0.name)\")` in place of `tasks`" }
-            ?? ""
+    private func readingOne(_ field: String, _ isOfEvent: Bool) -> String {
+        guard let able = names.sources.first(where: { Self.has(field, $0.schema) })?.name else { return "" }
+        return ", or read one source's tasks: `from: \(able)`"
+            + (isOfEvent ? "" : ", or `snapshot(\"\(able)\")` in place of `tasks`")
     }
 
     private static func has(_ field: String, _ schema: TaskSchema) -> Bool {

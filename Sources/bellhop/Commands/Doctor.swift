@@ -73,7 +73,7 @@ struct Doctor: DataCommand {
             let waiting = stop["waiting"]?.asInt ?? 0
             examination.sections[place].findings.append(
                 Finding(
-                    "pause", stop["cause"] == "person" ? .note : .missing,
+                    "sending", stop["cause"] == "person" ? .note : .missing,
                     "it is paused, and \(counted(waiting, "delivery waits", "deliveries wait"))\(stop["reason"].textOrEmpty.afterColon)",
                     remedy: "`bellhop resume \(name)` sends what waits"))
         }
@@ -99,7 +99,7 @@ struct Doctor: DataCommand {
         let paused = status["paused"].elements.map { pause in
             let name = pause["rule"]?.asString
             return Finding(
-                "pauses", pause["by_person"] == false ? .missing : .note,
+                name == nil ? "writes" : "rules", pause["by_person"] == false ? .missing : .note,
                 "\(name.map { "rule \($0) is" } ?? "writes to tasks are") paused\(pause["reason"].textOrEmpty.afterColon)",
                 remedy: "`bellhop resume \(name ?? "--writes")` ends it")
         }

@@ -67,8 +67,8 @@ struct Initialise: AsyncParsableCommand {
             Console.note("\(path("rules/\(name)")) does not fit bellhop.yaml, and was not written: \(reason).")
         }
         Console.note("\nNext:")
-        let steps = (folder == "." ? [] : ["cd \(folder.quotedForShell)"]) + steps(isNew: isNew)
-        for (index, step) in steps.enumerated() { Console.note("  \(index + 1). \(step)") }
+        let steps = (folder == "." ? [] : [StarterStep("cd \(folder.quotedForShell)")]) + steps(isNew: isNew)
+        for line in StarterStep.lines(steps) { Console.note(line) }
     }
 
     /// The rules that do not fit the bellhop.yaml that was there, each with the reason.
@@ -89,11 +89,12 @@ struct Initialise: AsyncParsableCommand {
     private func path(_ name: String) -> String { folder == "." ? name : "\(folder)/\(name)" }
 
     /// What the user does next. Only a new configuration is known.
-    private func steps(isNew: Bool) -> [String] {
-        guard isNew else { return ["bellhop check && bellhop test", "bellhop run"] }
+    private func steps(isNew: Bool) -> [StarterStep] {
+        guard isNew else { return [StarterStep("bellhop check && bellhop test"), StarterStep("bellhop run")] }
         return StarterSystem(system, at: address).steps + receiver.steps
-            + (system == .servicenow ? [] : ["bellhop query my-work         shows the first tasks"]) + [
-                "bellhop check && bellhop test", "bellhop notify ops            sends a test message", "bellhop run",
+            + (system == .servicenow ? [] : [StarterStep("bellhop query my-work", to: "shows the first tasks")]) + [
+                StarterStep("bellhop check && bellhop test"), StarterStep("bellhop notify ops", to: "sends a test message"),
+                StarterStep("bellhop run"),
             ]
     }
 

@@ -49,13 +49,13 @@ struct StarterEntry {
     }
 
     /// The remaining steps for the user: the settings to write, and the commands that store the secrets.
-    var steps: [String] {
+    var steps: [StarterStep] {
         let open = settings.filter { values[$0.name] == nil }
         let own = open.filter { $0.type != .secret }.map {
-            "Write the `\($0.name)` of `\(name)` into bellhop.yaml: \(Self.sentence($0))."
+            StarterStep("Write the `\($0.name)` of `\(name)` into bellhop.yaml: \(Self.sentence($0)).")
         }
         let secrets = open.filter { $0.type == .secret }.map {
-            "bellhop secret set \(name)_\($0.name)".padded(to: 28) + "  " + Self.sentence($0)
+            StarterStep("bellhop secret set \(name)_\($0.name)", to: Self.sentence($0))
         }
         return own + secrets
     }
@@ -73,5 +73,24 @@ struct StarterEntry {
         let end = setting.summary.firstRange(of: /\.( |$)/)?.lowerBound ?? setting.summary.endIndex
         let text = setting.summary[..<end]
         return text.prefix(1).lowercased() + text.dropFirst()
+    }
+}
+
+/// What the user does after `bellhop init`.
+struct StarterStep {
+    /// A sentence or a command.
+    let act: String
+    /// What the command does, if that is not obvious.
+    let purpose: String?
+
+    init(_ act: String, to purpose: String? = nil) { (self.act, self.purpose) = (act, purpose) }
+
+    /// The steps as lines with numbers; the purposes begin in one column.
+    static func lines(_ steps: [StarterStep]) -> [String] {
+        let width = steps.filter { $0.purpose != nil }.reduce(28) { max($0, $1.act.count) }
+        return steps.enumerated().map { index, step in
+            let number = "  \(index + 1). ".padded(to: steps.count > 9 ? 6 : 5)
+            return number + (step.purpose.map { step.act.padded(to: width) + "  " + $0 } ?? step.act)
+        }
     }
 }

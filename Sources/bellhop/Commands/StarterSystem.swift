@@ -21,7 +21,7 @@ struct StarterSystem {
     /// The lines under `sources`.
     let sources: [String]
     /// What the user does before storing the secrets of `ops`.
-    let steps: [String]
+    let steps: [StarterStep]
 
     /// - Parameter address: what the user gave; nil for a placeholder.
     init(_ kind: Kind, at address: String?) {
@@ -54,7 +54,7 @@ struct StarterSystem {
         var lines = source.lines + ["every: 1m"]
         lines.insert("connection: \(entry.name)", at: 1)
         sources = ["\(source.name):".padded(to: 32) + "# what to watch: `from: my-work` in rules"] + lines.map { "  " + $0 }
-        steps = entry.steps + source.steps + (login.map { ["bellhop login \(entry.name)".padded(to: 28) + "  " + $0] } ?? [])
+        steps = entry.steps + source.steps + (login.map { [StarterStep("bellhop login \(entry.name)", to: $0)] } ?? [])
     }
 
     private init(instance: String?) {
@@ -79,7 +79,7 @@ struct StarterSystem {
         ]
         let name = "Write your instance's name into bellhop.yaml, where it says \(ConfigurationManifest.placeholder)."
         steps =
-            (instance == nil ? [name] : [])
-            + ["bellhop login snow            asks for your user name and password, tries them, and stores them"]
+            (instance == nil ? [StarterStep(name)] : [])
+            + [StarterStep("bellhop login snow", to: "asks for your user name and password, tries them, and stores them")]
     }
 }

@@ -118,6 +118,11 @@ extension LoginMethodTests {
         #expect(practice.events.summary == ["login_event ok"])
     }
 
+    @Test(arguments: [("", "john.doe"), ("john.doe", "john.doe"), ("John Doe", "John Doe (john.doe)")])
+    func `a user whose name is the user name is shown once`(_ name: String, _ shown: String) {
+        #expect(ServiceNowUser(username: "john.doe", name: name).shown == shown)
+    }
+
     @Test func `a certificate is sent to a server that requests one`() async throws {
         let folder = try TemporaryFolder()
         let ca = try folder.write("ca.pem", TLSServer.certificate)

@@ -94,7 +94,7 @@ import Testing
         #expect(
             problems?.all.map(\.help) == [
                 "declare `sys_created_on`, which `created` stands for, under `fields` of source `incidents`, if its tasks have it, "
-                    + "or read one source's tasks: `from: my-work`, or `snapshot(\"my-work\")` in place of `tasks`"
+                    + "or read one source's tasks: `from: my-work`"
             ])
     }
 
