@@ -38,6 +38,13 @@ public struct ExplainedTest: Sendable {
             throw Diagnostics(
                 code: "no-test", "no rule runs for such events, so there is nothing to test", help: "name a rule: `--rule R`")
         }
+        if let named = rule.flatMap(book.rule(named:)), named.schedule != nil,
+            !subjects.contains(where: { named.isFor($0.event) })
+        {
+            throw Diagnostics(
+                code: "no-test", "rule `\(named.name)` runs on its schedule, and not on these events",
+                help: "write a test with `wait:` or `at:`: schedules fire as time passes")
+        }
         let tested = files.filter { paths.contains($0.path) }
         let silences = facts.flatMap(\.silences)
         let all = Set(book.rules.filter { paths.contains($0.file) }.map(\.name))

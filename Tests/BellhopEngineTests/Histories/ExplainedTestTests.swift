@@ -95,6 +95,18 @@ import Testing
         #expect(acted > 0)
     }
 
+    @Test func `a rule that runs only on its schedule cannot be tested with a task's events, and the answer says so`()
+        async throws
+    {
+        let rules = "rule: hourly\non: {every: 1h}\ndo: [{log: \"${{ size(tasks) }}\"}]"
+        let agent = try await TestAgent(rules)
+        try await agent.put("a")
+        let generator = try TestGenerator(rules, for: agent)
+        let facts = try await generator.facts()
+        let problems = #expect(throws: Diagnostics.self) { try generator.test(of: nil, in: [facts], rule: "hourly") }
+        #expect(problems?.all.map(\.message) == ["rule `hourly` runs on its schedule, and not on these events"])
+    }
+
     /// The case of the last task that was created.
     private func caseOfLastTask(in agent: TestAgent, by rules: String, rule: String? = nil) async throws -> ExplainedTest {
         let generator = try TestGenerator(rules, for: agent)
