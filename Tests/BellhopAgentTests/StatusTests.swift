@@ -1,5 +1,7 @@
+import BellhopConnectors
 import BellhopCore
 import BellhopEngine
+import BellhopRules
 import BellhopStore
 import BellhopTesting
 import Testing
@@ -39,6 +41,33 @@ import Testing
         let status = try await Inquirer(store: Stores.inMemory(), clock: TestClock(), agent: agent).status()
         #expect(status["sources"].elements.map { $0["notices"].texts } == [["Its comments produce no events."], []])
         #expect(status["agent"]?["notices"] == nil)
+    }
+
+    @Test func `a silence whose condition no longer fits the sources is shown as one that keeps nothing back`() async throws {
+        let (store, clock) = (try Stores.inMemory(), TestClock())
+        let rules = RuleFile(path: "rules/a.yaml", bytes: Array("rule: a\non: task_created\ndo: [{log: x}]\n".utf8))
+        let source = RuleContext.SourceFacts(
+            name: "work", kind: "table", connection: "snow", schema: TaskSchema([.init("priority", .int)]),
+            scope: Self.scope.id, user: "ada")
+        let context = RuleContext(
+            sources: [source], connections: [], actions: Catalogue.actions, timeZone: .utc, timeZoneName: "UTC",
+            zone: { _ in nil })
+        let book = try RuleBook.load([rules], context: context)
+        for (id, when) in [("good", "task.priority == 1"), ("old", "task.urgency == 1")] {
+            let silence = Silence(id: id, when: when, starts: clock.now, ends: clock.now + .seconds(60), by: "ann")
+            _ = try await store.add(silence, at: clock.now)
+        }
+        let agent = Inquirer.Agent(
+            facts: { [:] }, sources: { [] }, wake: {}, book: { book }, applyKeychainChange: { _, _ in [] })
+        let status = try await Inquirer(store: store, clock: clock, agent: agent).status()
+        let problems = status["silences"].elements.reduce(into: [String: String]()) {
+            $0[$1["id"].textOrEmpty] = $1["problem"]?.asString
+        }
+        #expect(problems.keys.sorted() == ["old"])
+        let needs = status["needs"].texts
+        #expect(
+            needs.count == 1 && needs.first?.hasPrefix("The condition of the silence old has a mistake, so") == true, "\(needs)")
+        #expect(needs.first?.contains("`urgency`") == true)
     }
 
     @Test func `an agent that has the store and does not answer is named, with what to do`() async throws {

@@ -110,7 +110,19 @@ extension Inquirer {
     func silences(ended: Bool) async throws(StoreError) -> JSON {
         let now = clock.now
         let records = try await store.silences(includingEnded: ended).filter { ended || $0.silence.ends > now }
-        return ["silences": .array(records.map { .object($0.json(at: now)) })]
+        return ["silences": .array(json(of: records, at: now))]
+    }
+
+    /// The silences, and why a condition with a mistake makes one keep nothing back.
+    func json(of records: [SilenceRecord], at now: Timestamp) -> [JSON] {
+        let rules = agent.map { $0.book() } ?? book
+        let open = records.filter { $0.ended == nil }.map(\.silence)
+        let refused = rules?.silences(open).refused ?? [:]
+        return records.map { record in
+            var json = record.json(at: now)
+            json["problem"] = refused[record.silence.id]?.all.first.map { JSON.string($0.message) }
+            return .object(json)
+        }
     }
 
     func add(_ silence: Silence) async throws(StoreError) -> JSON {

@@ -112,8 +112,12 @@ public struct Inquirer: Sendable {
         var status = known.json
         var facts = agent?.facts()
         if let trouble = facts?["store_trouble"]?.asObject { facts?["store_trouble"] = .object(await withCheck(trouble)) }
-        status["needs"] = .array(
-            StatusNeeds.sentences(known, agent: facts, silentAgent: silentAgent, at: now).map(JSON.string))
+        let silences = json(of: known.silences.filter { $0.silence.isActive(at: now) }, at: now)
+        status["silences"] = .array(silences)
+        let needs =
+            StatusNeeds.sentences(known, agent: facts, silentAgent: silentAgent, at: now)
+            + silences.compactMap(StatusNeeds.refusedSilence)
+        status["needs"] = .array(needs.map(JSON.string))
         if let silentAgent { status["silent_agent"] = .int(Int64(silentAgent)) }
         let (polled, notices) = (facts?["polled"], facts?["notices"])
         for fact in ["polled", "notices"] { facts?[fact] = nil }
@@ -128,7 +132,6 @@ public struct Inquirer: Sendable {
         status["upcoming"] = .array(known.upcoming.map(\.json))
         status["later_waits"] = .int(Int64(known.laterWaits))
         status["counts"] = .array(known.counts.map(\.json))
-        status["silences"] = .array(known.silences.filter { $0.silence.isActive(at: now) }.map { .object($0.json(at: now)) })
         status["paused"] = .array(known.pauses.map(\.json))
         status["stopped"] = .array(known.stopped(at: now).map(\.json))
         status["agent"] = facts.map(JSON.object) ?? .null

@@ -63,6 +63,13 @@ public enum StatusNeeds {
             + "or is a `bellhop run --once`."
     }
 
+    /// That a silence keeps nothing back, because of a mistake; nil for any other.
+    static func refusedSilence(_ silence: JSON) -> String? {
+        guard let problem = silence["problem"]?.asString else { return nil }
+        return
+            "The condition of the silence \(silence["id"].textOrEmpty) has a mistake, so it keeps nothing back: \(ended(problem))"
+    }
+
     /// The beginning of a reason, which may quote a remote system's answer. The list of paused receivers has the whole reason.
     private static func shortened(_ sentence: String) -> String { Redaction.excerpt(sentence, length: longestReason) }
 

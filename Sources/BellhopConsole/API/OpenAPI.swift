@@ -60,9 +60,11 @@ enum OpenAPI {
             ("due", .time()), ("rule", .text()), ("kind", .text("What waits: `for`, `group`, `none`, `escalate`, …")),
             ("key", .text()), ("subject", .nullable(.text())),
         ]),
-        "Silence": .object([
-            ("id", .text()), ("starts", .time()), ("ends", .time()), ("active", .boolean()),
-        ]),
+        "Silence": .object(
+            [
+                ("id", .text()), ("starts", .time()), ("ends", .time()), ("active", .boolean()),
+                ("problem", .text("The mistake in its condition, because of which it keeps nothing back.")),
+            ], optional: ["problem"]),
         "AuditRow": .object([
             ("number", .integer()), ("at", .integer("Microseconds since 1970.")),
             ("entry", .text("A JSON object, as it was hashed.")), ("hash", .text()),

@@ -159,6 +159,10 @@ extension Pages {
     ) async throws(Problem) -> ConsoleAnswer {
         let t = context.t
         let found = try await context.call().ask(.silences(ended: true)).end["silences"].elements
+        func mark(of silence: JSON) -> HTML {
+            if let problem = silence["problem"]?.asString { return " <span class=\"bad\">\(problem)</span>" }
+            return silence["active"] == true ? " <strong>\(t("active"))</strong>" : ""
+        }
         let rows = found.map { silence -> [HTML] in
             let isOpen = silence["ended"]?.asString == nil
             let act: HTML =
@@ -167,7 +171,7 @@ extension Pages {
             let receivers = silence["receivers"].texts.joined(separator: ", ")
             let end: HTML = SilenceRecord(json: silence).map { context.time($0.lasted.ends) } ?? ""
             return [
-                "\(silence["id"].textOrEmpty)" + (silence["active"] == true ? " <strong>\(t("active"))</strong>" : ""),
+                "\(silence["id"].textOrEmpty)" + mark(of: silence),
                 context.time(silence["starts"]), end,
                 "<code>\(silence["when"].textOrEmpty)</code> \(rules) \(receivers)",
                 "\(silence["reason"].textOrEmpty)", "\(silence["by"].textOrEmpty)", "\(silence["kept"].shown)", act,

@@ -57,6 +57,9 @@ extension Words {
             "Die Konfiguration fehlt oder ist nicht lesbar, und der Agent kann ohne sie nicht starten: `bellhop check` nennt den Grund."
         ),
         .init(
+            "The condition of the silence % has a mistake, so it keeps nothing back: %",
+            "Die Bedingung der Stummschaltung % hat einen Fehler, daher hält sie nichts zurück: %"),
+        .init(
             "The configuration changed, and the agent must be restarted to use it.",
             "Die Konfiguration wurde geändert; der Agent muss neu gestartet werden, um sie zu verwenden."),
         .init(

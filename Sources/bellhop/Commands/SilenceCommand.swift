@@ -141,8 +141,9 @@ struct SilenceList: DataCommand {
         // An agent that was away ends a silence late.
         let end = SilenceRecord(json: silence)?.lasted.ends
         let isOver = silence["ended"] != nil || end.map { $0 <= now } ?? false
+        let state = silence["problem"] != nil ? "mistaken" : silence["active"] == true ? "active" : "ahead"
         return [
-            silence["id"].textOrEmpty, isOver ? "ended" : silence["active"] == true ? "active" : "ahead",
+            silence["id"].textOrEmpty, isOver ? "ended" : state,
             silence["starts"].words(in: zone), end.map(zone.dateAndClock) ?? "-", "\(silence["kept"]?.asInt ?? 0)",
             silence["by"].textOrEmpty.singleLine, covered(silence), silence["reason"].textOrEmpty.singleLine,
         ]

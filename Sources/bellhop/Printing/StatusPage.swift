@@ -173,8 +173,9 @@ struct StatusPage {
         let shown = all.prefix(Self.maxPauses).map { silence in
             let reason = silence["reason"].textOrEmpty.afterColon
             let kept = counted(silence["kept"]?.asInt ?? 0, "delivery", "deliveries")
+            let works = silence["problem"] == nil ? "has" : "keeps nothing back because of a mistake, and has"
             return "Silence \(silence["id"].textOrEmpty) until \(silence["ends"].words(in: zone)), by "
-                + "\(silence["by"].textOrEmpty), covers \(SilenceList.covered(silence)), and has kept back "
+                + "\(silence["by"].textOrEmpty), covers \(SilenceList.covered(silence)), and \(works) kept back "
                 + "\(kept)\(reason)."
         }
         let more = all.count - shown.count
