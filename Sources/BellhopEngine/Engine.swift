@@ -99,9 +99,25 @@ public struct Engine: Service {
     public var notices: [String: [String]] { context.activities.notices }
 
     /// Recovers what an earlier run left behind. Call once, before `run` or `runOnce`.
-    public func recover() async throws(StoreError) {
+    /// - Parameter others: the names of the sources that are not polled.
+    public func recover(besides others: [String] = []) async throws(StoreError) {
+        try await endFailures(ofSourcesBesides: Set(sources.map { $0.0.name } + others))
         let count = try await context.store.start(context.node, at: context.clock.now)
         if count > 0 { context.signals.emit(.rescued(count: count)) }
+    }
+
+    /// Ends the failures of sources that were renamed or removed, so that `source_recovered` follows their `source_failing` under the same
+    /// name. A renamed source that still fails is reported under its new name.
+    private func endFailures(ofSourcesBesides names: Set<String>) async throws(StoreError) {
+        let now = context.clock.now
+        for status in try await context.store.status(at: now).sources
+        where status.health.announced && !names.contains(status.source) {
+            var health = status.health
+            (health.failures, health.failingSince, health.lastError, health.announced) = (0, nil, nil, false)
+            let event = PollMachine.recovered(status.source, status.scope.id, status.health, at: now)
+            try await context.store.setHealth(health, of: status.scope.id, events: [event], rest: nil)
+            context.report(event)
+        }
     }
 
     /// Runs until asked to stop; then starts nothing new and finishes what is in flight.

@@ -62,7 +62,7 @@ public struct Agent: Sendable {
             }, gracefulShutdownSignals: signals, logger: errorLogger)
         group.maximumGracefulShutdownDuration = .seconds(30)
         do {
-            try await assembly.engine.recover()
+            try await assembly.recover()
             try await ServiceGroup(configuration: group).run()
         } catch {
             await assembly.shutdown()

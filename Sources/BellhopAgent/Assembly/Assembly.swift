@@ -231,6 +231,9 @@ public struct Assembly: Sendable {
     /// The errors in the current rule files, because of which the previous rules stay in force; nil without errors.
     public var refusedRules: Diagnostics? { rules.refusal }
 
+    /// Recovers what an earlier run left behind.
+    public func recover() async throws(StoreError) { try await engine.recover(besides: configuration.inbound.sources) }
+
     /// Closes everything that the assembly holds open.
     public func shutdown() async {
         await connectors.shutdown()

@@ -56,7 +56,7 @@ public struct EventCatalogue: Sendable {
             .sourceFailing, "three polls in a row failed, or one that only a person can repair", from: .source,
             [member(.source, .text), member(.error, .text), member(.reason, failure), member(.since, .text)]),
         EventDefinition(
-            .sourceRecovered, "polls work again", from: .source,
+            .sourceRecovered, "polls work again, or the failing source was renamed or removed", from: .source,
             [member(.source, .text), member(.error, .text), member(.since, .text)]),
         EventDefinition(
             .sourceHeld, "a result differs so much from the last that Bellhop waits for confirmation", from: .source,

@@ -83,16 +83,26 @@ extension PollMachine {
     }
 
     func recovered(_ before: SourceHealth, at now: Timestamp) -> Event {
+        Self.recovered(source.name, source.scope.id, before, at: now)
+    }
+
+    static func recovered(_ source: String, _ scope: Scope.ID, _ before: SourceHealth, at now: Timestamp) -> Event {
         let since = before.failingSince ?? now
-        return event(.sourceRecovered(source.name, error: before.lastError ?? "", since: since), fact: since, at: now)
+        let content = EventContent.sourceRecovered(source, error: before.lastError ?? "", since: since)
+        return event(content, about: source, scope, fact: since, at: now)
     }
 
     /// An event about the source itself.
     ///
     /// - Parameter fact: the time that distinguishes it from earlier events of its type.
     private func event(_ content: EventContent, fact: Timestamp, at now: Timestamp) -> Event {
+        Self.event(content, about: source.name, source.scope.id, fact: fact, at: now)
+    }
+
+    private static func event(
+        _ content: EventContent, about source: String, _ scope: Scope.ID, fact: Timestamp, at now: Timestamp
+    ) -> Event {
         Event(
-            content, facts: source.name, source.scope.id.text, String(fact.microseconds), source: source.name,
-            subject: "source/\(source.name)", at: now)
+            content, facts: source, scope.text, String(fact.microseconds), source: source, subject: "source/\(source)", at: now)
     }
 }

@@ -83,7 +83,7 @@ struct Run: AsyncParsableCommand {
         do throws(StoreError) {
             let store = assembly.context.store
             let started = assembly.context.clock.now
-            try await assembly.engine.recover()
+            try await assembly.recover()
             before = try await store.status(at: started)
             pass = try await assembly.engine.runOnce()
             after = try await store.status(at: assembly.context.clock.now)

@@ -119,6 +119,28 @@ import Testing
         }
     }
 
+    @Test(arguments: ["renamed", nil])
+    func `a failing source that is renamed or removed recovers under its old name, once, and fails anew under its new one`(
+        _ name: String?
+    ) async throws {
+        let (bench, source) = try Bench.with(tasks(0..<2))
+        source.edit { $0.lists = Array(repeating: .failure(failure), count: 3) }
+        var poller = bench.poller(source)
+        for _ in 0..<3 { _ = try await poller.pollOnce() }
+        let failing = "source_failing source/my-work gateway 502 Bad Gateway"
+        try await bench.engine(ScriptedAction(), sources: [source]).recover()
+        #expect(try await bench.eventLines() == [failing])
+        let sources = name.map { [ScriptedSource($0, tasks: [], clock: bench.clock)] } ?? []
+        for _ in 1...2 { try await bench.engine(ScriptedAction(), sources: sources).recover() }
+        let ended = [failing, "source_recovered source/my-work 502 Bad Gateway"]
+        #expect(try await bench.eventLines() == ended)
+        guard let renamed = sources.first else { return }
+        renamed.edit { $0.lists = Array(repeating: .failure(failure), count: 3) }
+        var another = bench.poller(renamed)
+        for _ in 0..<3 { _ = try await another.pollOnce() }
+        #expect(try await bench.eventLines() == ended + ["source_failing source/renamed gateway 502 Bad Gateway"])
+    }
+
     @Test(arguments: [Failure.Remedy.giveUp, .pauseConnection])
     func `a failure that needs a person is reported at once`(_ remedy: Failure.Remedy) async throws {
         let (bench, source) = try Bench.with(tasks(0..<2))
