@@ -37,8 +37,9 @@ final class SQLiteStore: Sendable {
         }
     }
 
+    /// - Parameter room: the free bytes on the disk; by default those that the system states.
     static func open(
-        path: String, migrator: Migrator = Migrator(), faults: StatementFaults? = nil
+        path: String, migrator: Migrator = Migrator(), faults: StatementFaults? = nil, room: (@Sendable () -> UInt64)? = nil
     ) throws(StoreError) -> SQLiteStore {
         try StoreFile.requireFile(path)
         let lock = try StoreLock(path: path)
@@ -56,13 +57,13 @@ final class SQLiteStore: Sendable {
             let database = try Database(path: path, .writing)
             // With less than FULL a commit may be lost when the power fails.
             try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216")
-            let log = WriteAheadLog()
-            log.watch(database)
             try database.execute(SQL.cacheSize)
             let session = Session(database)
             if case .older(let version) = try migrator.state(of: session, path: path) {
                 try migrator.migrate(session, from: version)
             }
+            let log = WriteAheadLog(room: room ?? { StoreFile.room(path) })
+            log.watch(database)
             return SQLiteStore(
                 path: path, connections: Connections(database, path: path, hasReaders: true), log: log, lock: lock,
                 isReadOnly: false, faults: faults)

@@ -97,9 +97,13 @@ enum StoreFile {
     }
 
     /// Whether the disk has less than 64 KiB of free space.
-    static func isOnFullDisk(_ path: String) -> Bool {
+    static func isOnFullDisk(_ path: String) -> Bool { room(path) < 65536 }
+
+    /// The free bytes on the disk; the largest number if they are unknown.
+    static func room(_ path: String) -> UInt64 {
         var facts = statvfs()
-        return statvfs(PathText.folder(of: actual(path)), &facts) == 0 && UInt64(facts.f_bavail) * UInt64(facts.f_frsize) < 65536
+        guard statvfs(PathText.folder(of: actual(path)), &facts) == 0 else { return .max }
+        return UInt64(facts.f_bavail) * UInt64(facts.f_frsize)
     }
 
     /// Syncs the folder, so that a new file's name is on disk.

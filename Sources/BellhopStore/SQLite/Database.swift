@@ -219,6 +219,9 @@ struct SQLiteError: Error, Sendable, Hashable {
     /// Whether another program holds the file.
     var isBusy: Bool { primaryCode == SQLITE_BUSY }
 
+    /// Whether the disk is full, or the database may not grow.
+    var isFull: Bool { primaryCode == SQLITE_FULL }
+
     /// Whether a file could not be opened or written.
     var concernsDisk: Bool {
         [SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL, SQLITE_PERM].contains(primaryCode)

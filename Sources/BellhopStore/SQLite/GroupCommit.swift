@@ -109,7 +109,8 @@ final class GroupCommit: Sendable {
 
     private func drain(_ session: Session) {
         while let group = takeGroup() {
-            if let error = commitTogether(group, session) {
+            let error = commitTogether(group, session)
+            if let error {
                 // Another program holds the file. This transaction has waited for it; one for each job would wait as long again.
                 let isBusy = (error as? SQLiteError)?.isBusy == true
                 if group.count == 1 || isBusy {
@@ -120,7 +121,7 @@ final class GroupCommit: Sendable {
                     }
                 }
             }
-            log?.checkpoint(session.database)
+            log?.checkpoint(session.database, isFull: (error as? SQLiteError)?.isFull == true)
         }
         if session.database.cachedBytes > Self.smallCache { scheduleCacheCheck() }
     }

@@ -1,6 +1,7 @@
 import BellhopCore
 import BellhopTesting
 import Foundation
+import Synchronization
 import Testing
 
 @testable import BellhopStore
@@ -30,6 +31,37 @@ import Testing
         #expect(try size("store.db") > 4000 * 4096)
         #expect(try await store.note("behind") == 2)
         #expect(try await store.tasks(in: [Sample.scope.id])[Sample.scope.id]?.count == 2499)
+        try await store.close()
+    }
+
+    @Test func `on a disk with little room the log stays short, and a full store still deletes and then stores again`()
+        async throws
+    {
+        let room = Mutex<UInt64>(4 << 20)
+        let store = try SQLiteStore.open(path: folder.file("store.db"), room: { room.withLock { $0 } })
+        _ = try await store.open(Sample.scope, source: "tasks", at: Sample.now)
+        let long = String(repeating: "long ", count: 2000)
+        func poll(_ numbers: Range<Int>, turn: Int64) -> PollCommit {
+            var poll = Sample.poll([], turn: turn)
+            poll.present = numbers.map { Sample.present($0, title: "\(long)\($0)") }
+            return poll
+        }
+        var turn: Int64 = 0
+        for start in stride(from: 0, to: 100, by: 10) {
+            _ = try await store.commit(poll(start..<start + 10, turn: turn))
+            turn += 1
+        }
+        #expect(try size("store.db") > 500_000)
+        #expect(try size("store.db-wal") < 1 << 20)
+        room.withLock { $0 = 100_000 }
+        let large = poll(100..<600, turn: turn)
+        let failure = await #expect(throws: StoreError.self) { _ = try await store.commit(large) }
+        #expect(failure?.kind == .full)
+        try await store.write { try $0.database.execute("DELETE FROM task WHERE id IN (SELECT id FROM task LIMIT 50)") }
+        // The next commit finds that there is room again, and the one after it uses the room.
+        room.withLock { $0 = 1 << 30 }
+        for _ in 1...2 { _ = try? await store.commit(large) }
+        #expect(try await store.write { try $0.int("SELECT count(*) FROM task") } == 550)
         try await store.close()
     }
 }
