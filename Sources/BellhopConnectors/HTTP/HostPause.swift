@@ -14,6 +14,8 @@ final class HostPause: Sendable {
         var until: Timestamp?
     }
     private let state = Mutex(State())
+    /// Lets one note be stored at a time, so that the last one is the latest.
+    private let storing = FIFOGate()
 
     init(connection: String, place: String, notebook: any Notebook, clock: any AgentClock) {
         key = "http/\(connection)/\(place)/pause"
@@ -57,6 +59,11 @@ final class HostPause: Sendable {
             state = State(isRead: true, until: until)
             return true
         }
-        if isLonger { try? await notebook.setNote(key, to: .string(until.rfc3339)) }
+        guard isLonger else { return }
+        await storing.enterUncancelled()
+        defer { storing.leave() }
+        // A longer pause may have been noted meanwhile.
+        guard let latest = state.withLock(\.until) else { return }
+        try? await notebook.setNote(key, to: .string(latest.rfc3339))
     }
 }
