@@ -151,9 +151,9 @@ let package = Package(
         .testTarget(
             name: "BellhopAgentTests",
             dependencies: [
-                "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules",
-                "BellhopStore", "BellhopTelemetry", "BellhopTesting", "CMalloc", "Simulator", "YAML", logging, metrics,
-                serviceLifecycle,
+                "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopFiles", "BellhopInbound",
+                "BellhopRules", "BellhopStore", "BellhopTelemetry", "BellhopTesting", "CMalloc", "Simulator", "YAML", logging,
+                metrics, serviceLifecycle,
             ],
             swiftSettings: house),
         .testTarget(

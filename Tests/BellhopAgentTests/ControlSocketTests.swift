@@ -1,3 +1,4 @@
+import BellhopFiles
 import BellhopTesting
 import Foundation
 import Testing
@@ -71,5 +72,15 @@ import Testing
         #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
         defer { pair.forEach { close($0) } }
         #expect(PeerUser(of: pair[0])?.id == geteuid())
+    }
+
+    @Test func `a socket that cannot be made in its folder says what to do`() {
+        let refused = ControlServer.cannotListen("/var/lib/bellhop/bellhop.db.sock.new", SystemError(EACCES))
+        #expect(
+            refused.message
+                == "Cannot listen at /var/lib/bellhop/bellhop.db.sock.new (Permission denied): let this user write its folder "
+                + "/var/lib/bellhop, or choose another `store`.")
+        let full = ControlServer.cannotListen("/a/b.sock", SystemError(ENOSPC)).message
+        #expect(full.hasSuffix(": free space on the disk."))
     }
 }

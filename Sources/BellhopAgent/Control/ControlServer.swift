@@ -99,8 +99,15 @@ public struct ControlServer: Service {
         throw ControlSocketError(message: "Cannot listen at \(path): this file is not a socket. Move it away.")
     }
 
-    private static func cannotListen(_ path: String, _ error: SystemError) -> ControlSocketError {
-        ControlSocketError(message: "Cannot listen at \(path): \(error.text).")
+    static func cannotListen(_ path: String, _ error: SystemError) -> ControlSocketError {
+        let remedy =
+            switch error.code {
+            case EACCES, EPERM, EROFS: ": let this user write its folder \(PathText.folder(of: path)), or choose another `store`"
+            case ENOENT, ENOTDIR: ": make its folder, or choose another `store`"
+            case ENOSPC, EDQUOT: ": free space on the disk"
+            default: ""
+            }
+        return ControlSocketError(message: "Cannot listen at \(path) (\(error.text))\(remedy).")
     }
 
     /// Gives the new socket its name, in place of a socket that an ended agent left. A file that is no socket stays.
