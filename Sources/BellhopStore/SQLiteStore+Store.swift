@@ -63,9 +63,9 @@ extension SQLiteStore: Store {
 
     /// Limits the bytes too: there may be more events even if it returns fewer than `limit`. An unreadable event is skipped, and
     /// counted in the status.
-    func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent] {
+    func unrouted(after place: Int64, limit: Int) async throws(StoreError) -> [StoredEvent] {
         while true {
-            let (events, damaged) = try await read(.here) { try $0.unrouted(limit: limit) }
+            let (events, damaged) = try await read(.here) { try $0.unrouted(after: place, limit: limit) }
             if damaged.isEmpty { return events }
             try await write { try $0.skipUnreadable(damaged) }
             if !events.isEmpty { return events }

@@ -39,9 +39,9 @@ public protocol Store: Notebook {
     /// Adds events, except those that exist; returns how many were new.
     @discardableResult
     func append(_ events: [Event]) async throws(StoreError) -> Int
-    /// The first unrouted events, in storage order: empty only when all are routed. Unreadable ones are skipped, so that they
-    /// block nothing.
-    func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent]
+    /// The first unrouted events behind this place on the bus, in storage order: empty only when all of these are routed. Unreadable ones
+    /// are skipped, so that they block nothing.
+    func unrouted(after place: Int64, limit: Int) async throws(StoreError) -> [StoredEvent]
     /// Adds replays of these events, and returns how many: calls with the same time add each replay only once.
     @discardableResult
     func replay(_ events: [StoredEvent], rule: String?, isForced: Bool, at now: Timestamp) async throws(StoreError) -> Int
@@ -209,6 +209,9 @@ extension Store {
     public func tasks(in scopes: [Scope.ID]) async throws(StoreError) -> [Scope.ID: [Snapshot]] {
         try await tasks(in: scopes, isForPeople: false)
     }
+
+    /// The first unrouted events.
+    public func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent] { try await unrouted(after: .min, limit: limit) }
 
     /// When the first timer is due.
     public func nextTimer() async throws(StoreError) -> Timestamp? {

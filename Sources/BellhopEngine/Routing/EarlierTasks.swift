@@ -8,23 +8,50 @@ struct EarlierTasks: Sendable {
     /// The earlier state of each task that the events changed; nil for a task that did not exist.
     private var tasks: [Scope.ID: [TaskKey: Snapshot?]] = [:]
 
+    /// Reads all of these events; nil if there are none.
+    private var reload: (@Sendable () async throws(StoreError) -> EarlierTasks)?
+    /// Whether all of the events that are stored were read.
+    private var isWhole = true
+
     static let none = EarlierTasks()
 
-    /// Reads the stored events again; nil if all of them are routed before the present batch.
-    var reload: (@Sendable () async throws(StoreError) -> EarlierTasks)?
-
-    /// The earlier tasks by the events that are stored now. Call this after reading the present tasks, because a poll may have changed
-    /// tasks and stored events until then.
-    func reloaded() async throws(StoreError) -> EarlierTasks { try await reload?() ?? self }
-
-    var isEmpty: Bool { tasks.isEmpty }
+    /// Whether none of the events changed a task.
+    var isEmpty: Bool { tasks.isEmpty && isWhole }
 
     private init() {}
 
-    init(before events: some BidirectionalCollection<StoredEvent>, by book: RuleBook) {
-        for stored in events.reversed() {
+    /// - Parameters:
+    ///   - events: the first of the events.
+    ///   - areAll: whether no others are stored.
+    ///   - place: the place on the bus behind which unrouted events are routed after the present batch.
+    init(before events: [StoredEvent], areAll: Bool, after place: Int64, in store: any Store, by book: RuleBook) {
+        add(events, by: book)
+        isWhole = areAll
+        reload = { () async throws(StoreError) in
+            var earlier = EarlierTasks()
+            var last = place
+            while case let page = try await store.unrouted(after: last, limit: Self.page), let end = page.last {
+                earlier.add(page, by: book)
+                last = end.sequence
+            }
+            return earlier
+        }
+    }
+
+    /// The most events to read at once: a poll of a mass change stores very many.
+    private static let page = 1000
+
+    /// The earlier tasks by all events that are stored now. Call this after reading the present tasks, because a poll may have changed
+    /// tasks and stored events until then.
+    func reloaded() async throws(StoreError) -> EarlierTasks { try await reload?() ?? self }
+
+    /// Adds later events. A task is as it was before the first event that changed it.
+    private mutating func add(_ events: [StoredEvent], by book: RuleBook) {
+        for stored in events {
             let event = stored.event
-            guard let task = event.task, let scope = book.scope(of: event.source) else { continue }
+            guard let task = event.task, let scope = book.scope(of: event.source),
+                tasks[scope]?.keys.contains(task.key) != true
+            else { continue }
             switch event.type {
             case .taskCreated, .taskReturned: tasks[scope, default: [:]].updateValue(nil, forKey: task.key)
             case .taskRemoved: tasks[scope, default: [:]].updateValue(task, forKey: task.key)

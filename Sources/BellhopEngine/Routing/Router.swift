@@ -89,9 +89,11 @@ public struct Router: Sendable {
     func route(_ next: NextEvents, by active: RuleShelf.ActiveRules) async throws(StoreError) -> Int {
         let (began, started) = (context.clock.now, ContinuousClock.now)
         let events = next.events
+        let earlier =
+            next.later.isEmpty
+            ? EarlierTasks.none : EarlierTasks(before: next.later, areAll: false, after: .min, in: context.store, by: active.book)
         let (routing, isStored) = try await context.route(
-            active.book.match(events, since: active.since), by: active, on: shelf,
-            earlier: EarlierTasks(before: next.later, by: active.book))
+            active.book.match(events, since: active.since), by: active, on: shelf, earlier: earlier)
         if isStored {
             context.report(routing, since: started)
             if let tracer = context.tracer {

@@ -174,12 +174,10 @@ public struct TimerLoop: Sendable {
             }
             if limit == nil, try await route(unrouted, before: ready) { continue }
             let (batch, later) = firstBatch(of: ready, before: unrouted, by: active)
-            var earlier = EarlierTasks(before: later, by: book)
+            var earlier = EarlierTasks.none
             if let firstPlace = batch.first.map({ place(of: $0, by: active) }), firstPlace < .max {
-                earlier.reload = { [context] () async throws(StoreError) in
-                    let unrouted = try await context.store.unrouted(limit: Self.maxEvents)
-                    return EarlierTasks(before: unrouted.filter { $0.sequence > firstPlace }, by: book)
-                }
+                earlier = EarlierTasks(
+                    before: later, areAll: unrouted.count < Self.maxEvents, after: firstPlace, in: context.store, by: book)
             }
             // Facts cannot be read ahead while the rules must see tasks in an earlier state.
             let next = earlier.isEmpty ? firstBatch(of: Array(ready.dropFirst(batch.count)), before: [], by: active).timers : []

@@ -44,9 +44,10 @@ extension Session {
         return events
     }
 
-    /// The first unrouted events, and the places of those that cannot be read.
-    func unrouted(limit: Int) throws -> (events: [StoredEvent], damaged: [Int64]) {
+    /// The first unrouted events behind a place, and the places of those that cannot be read.
+    func unrouted(after place: Int64, limit: Int) throws -> (events: [StoredEvent], damaged: [Int64]) {
         var statement = try prepare(SQL.Bus.unrouted)
+        try statement.bind(":after", place)
         try statement.bind(":limit", limit)
         var events: [StoredEvent] = []
         var damaged: [Int64] = []
@@ -154,7 +155,8 @@ extension SQL {
 
         static let unrouted = """
             SELECT \(columns)
-            FROM unrouted JOIN event ON event.sequence = unrouted.sequence
+            FROM unrouted CROSS JOIN event ON event.sequence = unrouted.sequence
+            WHERE unrouted.sequence > :after
             ORDER BY unrouted.sequence
             LIMIT :limit
             """

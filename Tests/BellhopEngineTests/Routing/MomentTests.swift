@@ -83,6 +83,69 @@ import Testing
         #expect(agent.texts.sorted() == ["2 open", "gone"])
     }
 
+    /// An agent that runs while one poll shows a change of more tasks than are read from the bus at once.
+    private struct MassChange {
+        let bench: Bench
+        let source: ScriptedSource
+        let timers: TimerLoop
+        let router: Router
+        private var poller: Poller
+
+        init(_ rules: String, _ tasks: [Snapshot]) async throws {
+            bench = try Bench()
+            source = bench.source(tasks)
+            let shelf = try await bench.shelf(rules, sources: [source])
+            timers = TimerLoop(bench.context, shelf: shelf)
+            router = Router(bench.context, shelf: shelf, timers: timers)
+            poller = bench.poller(source, PollPlan(cadence: .every(.seconds(60)), storms: StormGuard(mayHold: false)))
+            _ = try await poller.pollOnce()
+        }
+
+        static func tasks(priority: Int64) -> [Snapshot] {
+            (0..<1500).map { task("t\($0)", fields: ["priority": .int(priority)]) }
+        }
+
+        /// A poll that shows all of them with this title and priority. The title is what changes in the list.
+        mutating func show(_ title: String, priority: Int64) async throws {
+            source.set((0..<1500).map { task("t\($0)", title, ["priority": .int(priority)]) })
+            _ = try await poller.pollOnce()
+        }
+    }
+
+    @Test func `waits that end at the moment of a mass change see every task as it was before`() async throws {
+        let rule = """
+            rule: r
+            on: task_created
+            when: task.priority == 1
+            for: 10m
+            do: [{log: "${{ task.id }}"}]
+            """
+        var change = try await MassChange(rule, [task("old")])
+        let bench = change.bench
+        await bench.clock.advance(by: .seconds(60))
+        try await change.show("new", priority: 1)
+        try await change.router.routePending()
+        await bench.clock.advance(by: .seconds(600))
+        try await change.show("changed", priority: 2)
+        try await change.router.routePending()
+        #expect(try await bench.deliveries().count == 1500)
+    }
+
+    @Test func `a schedule that is due at the moment of a mass change reads every task as it was before`() async throws {
+        let rule = """
+            rule: r
+            on: {every: 5m}
+            do: [{log: "${{ size(tasks.filter(t, t.priority == 1)) }} urgent"}]
+            """
+        var change = try await MassChange(rule, MassChange.tasks(priority: 1))
+        let bench = change.bench
+        await bench.clock.advance(by: .seconds(300))
+        try await change.timers.fireDue()
+        try await change.show("changed", priority: 2)
+        try await change.router.routePending()
+        #expect(try await bench.deliveries().map(\.delivery.text) == ["1500 urgent"])
+    }
+
     @Test func `an event that concerns no waiting rule is routed before all due timers have fired`() async throws {
         let bench = try Bench()
         let rules = """

@@ -110,8 +110,8 @@ final class FaultyStore: Store {
     func append(_ events: [Event]) async throws(StoreError) -> Int {
         try await through(.append) { () throws(StoreError) in try await base.append(events) }
     }
-    func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent] {
-        try await through(.unrouted) { () throws(StoreError) in try await base.unrouted(limit: limit) }
+    func unrouted(after place: Int64, limit: Int) async throws(StoreError) -> [StoredEvent] {
+        try await through(.unrouted) { () throws(StoreError) in try await base.unrouted(after: place, limit: limit) }
     }
     func events(at places: [Int64]) async throws(StoreError) -> [StoredEvent] {
         try await through(.events) { () throws(StoreError) in try await base.events(at: places) }

@@ -34,6 +34,8 @@ import Testing
         try await bench.store.append((1...5).map { Sample.event($0) })
         let first = try await bench.store.unrouted(limit: 3)
         #expect(first.map(\.event) == (1...3).map { Sample.event($0) })
+        #expect(
+            try await bench.store.unrouted(after: first[1].sequence, limit: 2).map(\.event) == [3, 4].map { Sample.event($0) })
         // Marked out of order and with a gap: the others stay unrouted.
         try await bench.store.route(Routing(routed: [first[2].sequence, first[0].sequence]))
         #expect(try await bench.store.unrouted(limit: 9).map(\.event) == [2, 4, 5].map { Sample.event($0) })
