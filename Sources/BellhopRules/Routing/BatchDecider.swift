@@ -25,8 +25,10 @@ struct BatchDecider {
     /// The facts that turned out to be needed, apart from state.
     var needs = RoutingNeeds()
     private(set) var timers: [TimerChange] = []
-    /// The earliest due time of the timers that this batch has set, and of those set for a time after the event or timer that set them.
-    private var (firstSet, firstDue) = (Timestamp.distantFuture, Timestamp.distantFuture)
+    /// The first of the timers that this batch has set: when it is due, and the place of its rule.
+    private var firstSet = (Timestamp.distantFuture, Int.max)
+    /// The earliest due time of the timers that this batch has set for a time after the event or timer that set them.
+    private var firstDue = Timestamp.distantFuture
     /// The bytes that this batch stores.
     var bytes = 0
     /// The work of this batch's expressions, and what the current run may do.
@@ -114,8 +116,11 @@ struct BatchDecider {
 
     mutating func noteWait(_ rule: Int, for key: String) { waits?[key, default: []].insert(rule) }
 
-    /// Whether a timer that this batch has set is due before the next one of the batch.
-    private func isOvertaken(at place: Int) -> Bool { !matches.timers.isEmpty && firstSet < matches.timers[place].due }
+    /// Whether a timer that this batch has set comes before the next one of the batch.
+    private func isOvertaken(at place: Int) -> Bool { !matches.timers.isEmpty && firstSet < order(of: matches.timers[place]) }
+
+    /// What orders timers that were not set by the same rule: when they are due, then the places of their rules.
+    private func order(of timer: RuleTimer) -> (Timestamp, Int) { (timer.due, book.byName[timer.id.rule] ?? 0) }
 
     /// Whether a timer that this batch has set is due before this event, or at its moment.
     private func comesTooLate(_ place: Int) -> Bool {
@@ -127,7 +132,7 @@ struct BatchDecider {
         var timer = timer
         if !timer.id.kind.isOfSchedule, timer.begun == nil { timer.begun = now }
         timers.append(.set(timer))
-        firstSet = min(firstSet, timer.due)
+        if order(of: timer) < firstSet { firstSet = order(of: timer) }
         if timer.due > time { firstDue = min(firstDue, timer.due) }
     }
 
@@ -180,7 +185,7 @@ struct BatchDecider {
         work += granted - activation.workLeft
     }
 
-    /// Gives the run of the next list element its own limit of work, until the limit of the batch is reached.
+    /// Gives the run of the next list element or task its own limit of work, until the limit of the batch is reached.
     mutating func renewWork() {
         work += granted - activation.workLeft
         granted = min(workPerRun, max(0, RuleBook.workPerBatch - work))

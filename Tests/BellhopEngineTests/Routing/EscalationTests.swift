@@ -71,6 +71,16 @@ import Testing
         #expect(try await agent.texts(after: 30) == ["new a", "1", "0", "2"])
     }
 
+    @Test func `the steps of a rule that are due at one moment come before those of the next rule`() async throws {
+        func rule(_ name: String, _ steps: String...) -> String {
+            let steps = steps.map { "{after: 10m, do: [{log: \($0)}]}" }.joined(separator: ", ")
+            return "rule: \(name)\non: task_created\ndo: [{log: new}]\nescalate: [\(steps)]"
+        }
+        let agent = try await TestAgent(rule("a", "a1", "a2") + "\n---\n" + rule("b", "b1"))
+        try await agent.put("x", thenWait: 10)
+        #expect(try await agent.bench.deliveries().map(\.delivery.text) == ["new", "new", "a1", "a2", "b1"])
+    }
+
     @Test func `a step has the current task and the event of the run`() async throws {
         let agent = try await TestAgent(Self.rule("until: task.state == 6"))
         try await agent.put("a", thenWait: 10)
