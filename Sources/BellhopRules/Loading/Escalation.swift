@@ -24,6 +24,13 @@ struct Escalation: Sendable {
     struct Repetition: Sendable {
         var every: Span
         var times: Int
+
+        /// The time from the step to its last repetition.
+        var all: Span {
+            var all = every
+            all.time = every.time * times
+            return all
+        }
     }
 
     /// What ends it, apart from the task's departure.
@@ -49,10 +56,13 @@ struct Escalation: Sendable {
     /// The key under which the rule is stored as it was when its escalations began.
     func key(of rule: Rule) -> StateKey { StateKey(rule: rule.name, kind: .steps, key: version) }
 
-    /// The longest time from a run to a step. A calendar may make it longer.
-    var length: Duration {
-        steps.map { step in
-            step.after.time + (step.repetition.map { $0.every.time * $0.times } ?? .zero)
-        }.max() ?? .zero
+    /// When the last step of a run at this moment comes.
+    func end(from start: Timestamp) -> Timestamp {
+        steps.compactMap { step -> Timestamp? in
+            // A step whose calendar does not open for so long never comes.
+            guard let first = step.after.end(from: start) else { return nil }
+            guard let repetition = step.repetition else { return first }
+            return repetition.all.end(from: first) ?? first + .days(WorkCalendar.reach)
+        }.max() ?? start
     }
 }

@@ -78,10 +78,11 @@ extension BatchDecider {
     /// Stores the rule's present text for as long as the escalation may last, so that the escalation survives changes of the
     /// rule.
     private mutating func keep(_ escalation: Escalation, of rule: Rule, from start: Timestamp) {
-        let (key, end) = (escalation.key(of: rule), max(start, now) + escalation.length)
+        let (key, begun) = (escalation.key(of: rule), max(start, now))
+        let end = escalation.end(from: begun)
         if let kept = memory.value(key)?["until"]?.asInt, Timestamp(microseconds: kept) >= end + Self.reserve { return }
         // Twice as long, so that it is not written for each escalation.
-        let until = end + escalation.length + Self.reserve * 2
+        let until = end + (end - begun) + Self.reserve * 2
         memory.set(key, to: ["text": .string(escalation.text), "until": .int(until.microseconds)], expires: until)
     }
 

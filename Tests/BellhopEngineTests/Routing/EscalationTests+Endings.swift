@@ -209,6 +209,21 @@ extension `Escalations` {
         }
     }
 
+    @Test func `an escalation in working time keeps its steps until the last of them, though its rule changes`() async throws {
+        func rule(_ text: String) -> String {
+            Self.rule(steps: "  - {after: {time: 100d, calendar: office}, do: [{log: \(text)}]}")
+        }
+        let agent = try await TestAgent(rule("late"))
+        try await agent.put("a")
+        let due = try #require(try await agent.bench.store.nextTimer())
+        // What is no longer needed is deleted with the first of these passes.
+        for days in [3, 0] {
+            await agent.bench.clock.advance(to: due - .days(days))
+            try await agent.runOnce(with: rule("other"))
+        }
+        #expect(agent.texts == ["new a", "late"])
+    }
+
     @Test func `steps that no longer fit the configuration end the escalation with an error`() async throws {
         let agent = try await TestAgent(Self.paging)
         try await agent.put("a")
