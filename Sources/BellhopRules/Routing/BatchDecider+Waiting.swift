@@ -65,6 +65,9 @@ extension BatchDecider {
         guard let hold = rule.time.hold, hold.existing, rule.time.each == nil, isReady(rule.scopes) else { return }
         for source in book.facts.sources(of: rule) where timer.id.key.isEmpty || timer.id.key == source.name {
             for task in (facts.tasks[source.scope] ?? []).sorted(by: { $0.key.text < $1.key.text }) {
+                renewWork()
+                endIfCancelled()
+                if isCancelled { return }
                 var candidate = Candidate(
                     rule: number, occasion: .timer(timer.id, due: timer.due), time: timer.due, source: source.name,
                     subject: book.facts.subject(of: task.key, in: source.name), task: task)

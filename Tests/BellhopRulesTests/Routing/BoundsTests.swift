@@ -150,4 +150,22 @@ import Testing
         #expect(routing.deliveries.first?.initial == .available)
         #expect(routing.deliveries.last?.death?.message.contains("it costs more than its limit") == true)
     }
+
+    @Test func `with existing, each known task has a budget of computation of its own`() throws {
+        let rule = """
+            rule: known
+            on: task_created
+            from: my-work
+            when: tasks.all(t, t.number.size() > 0)
+            for: {time: 10m, existing: true}
+            do: [{log: done}]
+            """
+        let book = try Fixture.book(rule)
+        let matches = book.match([RuleTimer(.init(rule: "known", kind: .existing), due: Fixture.start)])
+        var decider = BatchDecider(
+            book, matches, RoutingFacts(state: [:], tasks: Self.tasks(50)), at: Fixture.start, work: 2_000)
+        let routing = decider.decided().complete
+        #expect(routing.timers.count == 50)
+        #expect(routing.tallies.isEmpty)
+    }
 }
