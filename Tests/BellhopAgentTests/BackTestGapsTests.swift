@@ -149,12 +149,13 @@ import Testing
         #expect(found.contains { $0.hasSuffix(": b (\(time(7))).") })
     }
 
-    @Test func `many failures of a source are shown as ten lines and a count`() throws {
-        let events = (0..<25).flatMap {
+    @Test(arguments: [(25, "There are 15 more such times."), (11, "There is one more such time.")])
+    func `many failures of a source are shown as ten lines and a count`(_ count: Int, _ note: String) throws {
+        let events = (0..<count).flatMap {
             [event(.sourceFailing, "s", after: .seconds(20 * $0)), event(.sourceRecovered, "s", after: .seconds(20 * $0 + 9))]
         }
         let found = try sentences([], events: events)
-        #expect(found.count == 11 && found.last == "There are 15 more such times.")
+        #expect(found.count == 11 && found.last == note)
     }
 
     @Test func `only the first failures of a source are kept, and all are counted`() throws {

@@ -30,7 +30,8 @@ struct BackTestGaps {
             let all = ended + lasting
             let count = counts.filter { isIncluded($0.key) }.values.reduce(lasting.count, +)
             let more = count - min(all.count, BackTestGaps.most)
-            return more > 0 ? all.prefix(BackTestGaps.most) + ["There are \(more) more such times."] : all
+            let others = more == 1 ? "is one more such time" : "are \(more) more such times"
+            return more > 0 ? all.prefix(BackTestGaps.most) + ["There \(others)."] : all
         }
     }
 

@@ -38,7 +38,8 @@ extension Message {
         let worst = messages.map(\.severity).max { severities.firstIndex(of: $0) ?? 0 < severities.firstIndex(of: $1) ?? 0 }
         let mentions = messages.flatMap(\.mentions).unique()
         let others = mentions.count - maxMentions
-        let note: [Block] = others > 0 ? [.paragraph([.text("Mentions of \(others) others are left out.")])] : []
+        let left = others == 1 ? "The mention of one other is" : "Mentions of \(others) others are"
+        let note: [Block] = others > 0 ? [.paragraph([.text("\(left) left out.")])] : []
         return Message(
             title: [.text("\(messages.count) \(coalescing.title)")], text: note,
             list: List(items: items, more: messages.count - items.count),

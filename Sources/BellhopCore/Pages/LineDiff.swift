@@ -65,7 +65,7 @@ public struct LineDiff: Sendable, Hashable {
                 if left == 0 { text += line + "\n" } else { left += 1 }
             }
         }
-        if left > 0 { text += "… \(left) more lines\n" }
+        if left > 0 { text += "… \(counted(left, "more line"))\n" }
         return text.last == "\n" ? String(text.dropLast()) : text
     }
 

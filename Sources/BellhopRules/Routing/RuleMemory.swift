@@ -134,9 +134,10 @@ struct RuleMemory {
         guard spent.count < budget.writes else {
             let time = DurationText.format(budget.within)
             let whose = rule.limit == nil ? "rules" : "this rule"
+            let often = spent.count == 1 ? "once" : "\(spent.count) times"
             return Failure(
                 .budget, .giveUp,
-                "\(target.reference.number.isEmpty ? target.key.text : target.reference.number) was written to \(spent.count) times by "
+                "\(target.reference.number.isEmpty ? target.key.text : target.reference.number) was written to \(often) by "
                     + "\(whose) within \(time); `limit` in the rule sets how many writes are allowed")
         }
         spent.count += 1

@@ -25,5 +25,8 @@ import Testing
         #expect(one.mentions.count == 20)
         #expect(one.text == [.paragraph([.text("Mentions of 11 others are left out.")])])
         #expect(one.list?.items.count == 30)
+        let almost = Message.coalesced((1...20).map(message), as: .keptBack)
+        #expect(almost.mentions.count == 20)
+        #expect(almost.text == [.paragraph([.text("The mention of one other is left out.")])])
     }
 }

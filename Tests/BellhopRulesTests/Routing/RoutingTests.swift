@@ -212,6 +212,7 @@ import Testing
             routing.deliveries.map { if case .dead = $0.initial { "\($0.id.rule) dead" } else { $0.id.rule } } == [
                 "a", "b", "a dead", "b",
             ])
+        #expect(routing.deliveries[2].death?.message.contains("was written to once by this rule within 1m;") == true)
         #expect(
             routing.state.map(\.key) == [
                 StateKey(rule: "a", kind: .budget, key: "snow/t", element: "1"),
