@@ -72,6 +72,8 @@ extension SQLiteStore: Store {
         }
     }
 
+    func unrouted(_ type: EventType) async throws(StoreError) -> [StoredEvent] { try await read(.here) { try $0.unrouted(type) } }
+
     @discardableResult
     func replay(
         _ events: [StoredEvent], rule: String?, isForced: Bool, at now: Timestamp

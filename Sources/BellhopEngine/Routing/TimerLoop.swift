@@ -96,8 +96,10 @@ public struct TimerLoop: Sendable {
         of first: [StoredEvent], in unrouted: [StoredEvent]? = nil, by book: RuleBook
     ) async throws(StoreError) -> NextEvents? {
         func concernsTimers(_ stored: StoredEvent) -> Bool { book.concernsTimers(stored.event) }
+        let read = unrouted ?? first
+        let others = try await context.schedules.behind(read.last?.sequence ?? .max, in: context.store)
         func events(before place: Int, due: Timestamp?) -> NextEvents {
-            NextEvents(of: Array(first[..<place]), in: unrouted ?? first, before: due) { moment(of: $0, by: book) }
+            NextEvents(of: Array(first[..<place]), in: read + others, before: due) { moment(of: $0, by: book) }
         }
         guard let place = first.firstIndex(where: concernsTimers) else { return events(before: first.endIndex, due: nil) }
         let time = first[place].event.time

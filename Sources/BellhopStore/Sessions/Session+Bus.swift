@@ -59,6 +59,21 @@ extension Session {
         return (events, damaged)
     }
 
+    /// The first unrouted events of a type.
+    func unrouted(_ type: EventType) throws -> [StoredEvent] {
+        var statement = try prepare(SQL.Bus.unroutedOfType)
+        try statement.bind(":type", type.name)
+        try statement.bind(":limit", Self.maxOfType)
+        var events: [StoredEvent] = []
+        while try statement.next() {
+            do { events.append(try StoredEvent(statement)) } catch is DamagedValue { continue }
+        }
+        return events
+    }
+
+    /// The most events of a type to take at once.
+    private static let maxOfType = 1000
+
     /// The most bytes of events to take at once; at least one event is taken.
     static let maxUnrouted = 8 << 20
 
@@ -157,6 +172,15 @@ extension SQL {
             SELECT \(columns)
             FROM unrouted CROSS JOIN event ON event.sequence = unrouted.sequence
             WHERE unrouted.sequence > :after
+            ORDER BY unrouted.sequence
+            LIMIT :limit
+            """
+
+        /// Reads all unrouted events.
+        static let unroutedOfType = """
+            SELECT \(columns)
+            FROM unrouted CROSS JOIN event ON event.sequence = unrouted.sequence
+            WHERE event.type = :type
             ORDER BY unrouted.sequence
             LIMIT :limit
             """

@@ -113,6 +113,9 @@ final class FaultyStore: Store {
     func unrouted(after place: Int64, limit: Int) async throws(StoreError) -> [StoredEvent] {
         try await through(.unrouted) { () throws(StoreError) in try await base.unrouted(after: place, limit: limit) }
     }
+    func unrouted(_ type: EventType) async throws(StoreError) -> [StoredEvent] {
+        try await through(.unrouted) { () throws(StoreError) in try await base.unrouted(type) }
+    }
     func events(at places: [Int64]) async throws(StoreError) -> [StoredEvent] {
         try await through(.events) { () throws(StoreError) in try await base.events(at: places) }
     }

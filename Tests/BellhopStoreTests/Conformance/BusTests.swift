@@ -42,6 +42,16 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `the unrouted events of a type are read by themselves`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let events = (1...4).map { Sample.event($0, type: $0.isMultiple(of: 2) ? .scheduleDue : .taskChanged) }
+        try await bench.store.append(events)
+        #expect(try await bench.store.unrouted(.scheduleDue).map(\.event) == [events[1], events[3]])
+        try await bench.store.route(Routing(routed: [2]))
+        #expect(try await bench.store.unrouted(.scheduleDue).map(\.event) == [events[3]])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `an event that cannot be read is counted and does not block others`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.append((1...4).map { Sample.event($0) })
