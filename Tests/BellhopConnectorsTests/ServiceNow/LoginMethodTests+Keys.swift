@@ -110,7 +110,7 @@ extension LoginMethodTests {
                 return source.user
             }
         }
-        try await practice.simulation.serve { address in
+        try await practice.simulation.serve { address async throws in
             #expect(try await user(address, offline: true) == nil)
             #expect(try await user(address, offline: false) == "john.doe")
             #expect(try await user(address, offline: true) == "john.doe")
