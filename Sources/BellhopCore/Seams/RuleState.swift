@@ -136,10 +136,13 @@ public struct RuleState: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 /// A change of a piece of rule state, made only if the stored value is still the expected one.
 public struct StateWrite: Sendable, Hashable {
     public enum Change: Sendable, Hashable {
-        /// After `expires` it may be deleted; nil for never.
+        /// An hour after `expires` it may be deleted; nil for never.
         case set(JSON, expires: Timestamp?)
         case delete
     }
+
+    /// How long a piece of state stays after it has expired: it is valid again if the clock is set back.
+    public static let clockCorrection = Duration.seconds(3600)
 
     public enum Expectation: Sendable, Hashable {
         case any, absent

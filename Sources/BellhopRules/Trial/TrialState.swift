@@ -37,11 +37,11 @@ struct TrialState: Sendable {
         return rules.sorted().compactMap { bound($0, at: now) }
     }
 
-    /// Removes what has ended, as the agent does once an hour.
+    /// Removes what ended over an hour ago, as the agent does once an hour.
     mutating func prune(at now: Timestamp) {
         let (hours, _) = (now - start).components.seconds.quotientAndRemainder(dividingBy: 3600)
         let pruned = start + .seconds(hours * 3600)
-        for (key, end) in expiries where end < pruned { remove(key) }
+        for (key, end) in expiries where end < pruned - StateWrite.clockCorrection { remove(key) }
     }
 
     /// Reads all values again from the form in which the store keeps them.

@@ -47,7 +47,7 @@ extension Session {
             let marked = try run(SQL.Pruning.expireOnce, (":until", now + Self.memory(retention)), (":limit", Self.step))
             return (0, marked == Self.step ? .keysOfRemovedRules : .expiredState)
         case .expiredState:
-            let removed = try run(SQL.Pruning.removeState, (":now", now), (":limit", Self.step))
+            let removed = try run(SQL.Pruning.removeState, (":end", now - StateWrite.clockCorrection), (":limit", Self.step))
             return (removed, removed == Self.step ? .expiredState : .removedTasks)
         case .removedTasks:
             let removed = try forgetTasks(before: Self.forgottenSince(retention, at: now), atMost: Self.step)
@@ -228,9 +228,9 @@ extension SQL {
             WHERE id IN (
                 SELECT id FROM rule_state
                 WHERE expires IS NOT NULL AND expires < min(
-                    :now,
-                    coalesce((SELECT time FROM event WHERE sequence = (SELECT min(sequence) FROM unrouted)), :now),
-                    coalesce((SELECT due FROM timer WHERE rule NOT IN (SELECT rule FROM pause) ORDER BY due LIMIT 1), :now))
+                    :end,
+                    coalesce((SELECT time FROM event WHERE sequence = (SELECT min(sequence) FROM unrouted)), :end),
+                    coalesce((SELECT due FROM timer WHERE rule NOT IN (SELECT rule FROM pause) ORDER BY due LIMIT 1), :end))
                 LIMIT :limit)
             """
 
