@@ -22,7 +22,6 @@ public struct EngineContext: Sendable {
     /// Lets one routing run at a time.
     let routing = FIFOGate()
     let readAhead = ReadAhead()
-    let schedules = ScheduleEvents()
     let activities = SourceActivities()
     let silences = Silences()
     let held = HeldMessages()

@@ -72,7 +72,9 @@ extension SQLiteStore: Store {
         }
     }
 
-    func unrouted(_ type: EventType) async throws(StoreError) -> [StoredEvent] { try await read(.here) { try $0.unrouted(type) } }
+    func unroutedSchedules(after place: Int64, limit: Int) async throws(StoreError) -> [StoredEvent] {
+        try await read(.here) { try $0.unroutedSchedules(after: place, limit: limit) }
+    }
 
     @discardableResult
     func replay(

@@ -42,8 +42,8 @@ public protocol Store: Notebook {
     /// The first unrouted events behind this place on the bus, in storage order: empty only when all of these are routed. Unreadable ones
     /// are skipped, so that they block nothing.
     func unrouted(after place: Int64, limit: Int) async throws(StoreError) -> [StoredEvent]
-    /// The first unrouted events of a type, in storage order, without unreadable ones.
-    func unrouted(_ type: EventType) async throws(StoreError) -> [StoredEvent]
+    /// The first unrouted events of schedules behind this place, in storage order, without unreadable ones.
+    func unroutedSchedules(after place: Int64, limit: Int) async throws(StoreError) -> [StoredEvent]
     /// Adds replays of these events, and returns how many: calls with the same time add each replay only once.
     @discardableResult
     func replay(_ events: [StoredEvent], rule: String?, isForced: Bool, at now: Timestamp) async throws(StoreError) -> Int

@@ -8,25 +8,20 @@ struct EarlierTasks: Sendable {
     /// The earlier state of each task that the events changed; nil for a task that did not exist.
     private var tasks: [Scope.ID: [TaskKey: Snapshot?]] = [:]
 
-    /// Reads all of these events; nil if there are none.
+    /// Reads the events; nil if there are none.
     private var reload: (@Sendable () async throws(StoreError) -> EarlierTasks)?
-    /// Whether all of the events that are stored were read.
-    private var isWhole = true
+    /// Whether none of the events were stored yet when the batch was chosen: facts that were read before are right.
+    private(set) var isEmpty = true
 
     static let none = EarlierTasks()
-
-    /// Whether none of the events changed a task.
-    var isEmpty: Bool { tasks.isEmpty && isWhole }
 
     private init() {}
 
     /// - Parameters:
-    ///   - events: the first of the events.
-    ///   - areAll: whether no others are stored.
     ///   - place: the place on the bus behind which unrouted events are routed after the present batch.
-    init(before events: [StoredEvent], areAll: Bool, after place: Int64, in store: any Store, by book: RuleBook) {
-        add(events, by: book)
-        isWhole = areAll
+    ///   - isEmpty: whether there were none when the batch was chosen.
+    init(after place: Int64, isEmpty: Bool = false, in store: any Store, by book: RuleBook) {
+        self.isEmpty = isEmpty
         reload = { () async throws(StoreError) in
             var earlier = EarlierTasks()
             var last = place

@@ -58,7 +58,6 @@ extension EngineContext {
             // The store may have committed although it reported an error.
             held.forget()
             silences.forget()
-            schedules.forget()
             shelf.installAtNextUse()
             throw error
         }
@@ -79,11 +78,9 @@ extension EngineContext {
             case .conflict(.silence):
                 silences.forget()
                 continue
-            case .conflict(.timer), .conflict(.events), .alreadyRouted: schedules.forget()
+            case .conflict(.timer), .conflict(.events), .alreadyRouted: break
             case .stored, .storedWithKeyLoss:
                 held.add(routing.deliveries)
-                schedules.remove(routing.routed)
-                if routing.events.contains(where: { $0.type == .scheduleDue }) { schedules.forget() }
                 if !routing.events.isEmpty { bells.router.ring() }
                 signal(routing)
                 if case .storedWithKeyLoss(let losses) = result {

@@ -89,9 +89,7 @@ public struct Router: Sendable {
     func route(_ next: NextEvents, by active: RuleShelf.ActiveRules) async throws(StoreError) -> Int {
         let (began, started) = (context.clock.now, ContinuousClock.now)
         let events = next.events
-        let earlier =
-            next.later.isEmpty
-            ? EarlierTasks.none : EarlierTasks(before: next.later, areAll: false, after: .min, in: context.store, by: active.book)
+        let earlier = next.areOfSchedules ? EarlierTasks(after: .min, in: context.store, by: active.book) : .none
         let (routing, isStored) = try await context.route(
             active.book.match(events, since: active.since), by: active, on: shelf, earlier: earlier)
         if isStored {
@@ -114,9 +112,8 @@ public struct Router: Sendable {
 /// polls had stored by then.
 struct NextEvents {
     var events: [StoredEvent]
-    /// If ``events`` come from schedules: the events that were read and come from no schedule. They are routed after ``events``, even
-    /// if they are before them on the bus.
-    var later: [StoredEvent] = []
+    /// Whether ``events`` come from schedules: then all others are routed after them, even if they are before them on the bus.
+    var areOfSchedules = false
 
     /// When a schedule came due; for a late schedule, when its event was made.
     struct Moment: Equatable {
@@ -146,6 +143,6 @@ struct NextEvents {
             })
         guard events.isEmpty else { return }
         events = schedules.filter { $0.moment.time == due.time }.prefix { $0.moment == due }.map(\.stored)
-        later = known.filter { !isSchedule($0) }
+        areOfSchedules = true
     }
 }

@@ -96,25 +96,30 @@ public struct TimerLoop: Sendable {
         of first: [StoredEvent], in unrouted: [StoredEvent]? = nil, by book: RuleBook
     ) async throws(StoreError) -> NextEvents? {
         func concernsTimers(_ stored: StoredEvent) -> Bool { book.concernsTimers(stored.event) }
-        let read = unrouted ?? first
-        let others = try await context.schedules.behind(read.last?.sequence ?? .max, in: context.store)
-        func events(before place: Int, due: Timestamp?) -> NextEvents {
-            NextEvents(of: Array(first[..<place]), in: read + others, before: due) { moment(of: $0, by: book) }
+        func events(before place: Int, due: Timestamp?) async throws(StoreError) -> NextEvents {
+            let read = unrouted ?? first
+            // Read last, because the other loop may just have fired the timer of a schedule. A mass change may have stored more events
+            // before those of schedules than are read at once.
+            let others = try await context.store.unroutedSchedules(after: read.last?.sequence ?? .max, limit: Self.maxEvents)
+            return NextEvents(of: Array(first[..<place]), in: read + others, before: due) { moment(of: $0, by: book) }
         }
-        guard let place = first.firstIndex(where: concernsTimers) else { return events(before: first.endIndex, due: nil) }
+        guard let place = first.firstIndex(where: concernsTimers) else {
+            return try await events(before: first.endIndex, due: nil)
+        }
         let time = first[place].event.time
         let waiting = waiting(by: book, at: context.clock.now)
         if let due = try await context.store.nextTimer(after: .distantPast, besides: waiting), due <= time {
             // Events that cannot matter to any timer do not wait for the due timers.
-            if place > 0 { return events(before: place, due: due) }
+            if place > 0 { return try await events(before: place, due: due) }
             let known = unrouted ?? (first.count < Self.maxEvents ? nil : first)
             if try await fireDue(at: time, before: known, for: .router) > 0 { return nil }
         }
         // Timers that are due earlier wait for a poll, and do not delay these events.
         guard let due = try await context.store.nextTimer(after: time, besides: waiting) else {
-            return events(before: first.endIndex, due: nil)
+            return try await events(before: first.endIndex, due: nil)
         }
-        return events(before: first.firstIndex { $0.event.time >= due && concernsTimers($0) } ?? first.endIndex, due: due)
+        return try await events(
+            before: first.firstIndex { $0.event.time >= due && concernsTimers($0) } ?? first.endIndex, due: due)
     }
 
     /// When a schedule came due; for a late one, when its event was made.
@@ -175,14 +180,13 @@ public struct TimerLoop: Sendable {
                 unrouted = if let known { known } else { try await context.store.unrouted(limit: Self.maxEvents) }
             }
             if limit == nil, try await route(unrouted, before: ready) { continue }
-            let (batch, later) = firstBatch(of: ready, before: unrouted, by: active)
+            let batch = firstBatch(of: ready, before: unrouted, by: active)
             var earlier = EarlierTasks.none
             if let firstPlace = batch.first.map({ place(of: $0, by: active) }), firstPlace < .max {
-                earlier = EarlierTasks(
-                    before: later, areAll: unrouted.count < Self.maxEvents, after: firstPlace, in: context.store, by: book)
+                earlier = EarlierTasks(after: firstPlace, isEmpty: unrouted.isEmpty, in: context.store, by: book)
             }
             // Facts cannot be read ahead while the rules must see tasks in an earlier state.
-            let next = earlier.isEmpty ? firstBatch(of: Array(ready.dropFirst(batch.count)), before: [], by: active).timers : []
+            let next = earlier.isEmpty ? firstBatch(of: Array(ready.dropFirst(batch.count)), before: [], by: active) : []
             let started = ContinuousClock.now
             let (routing, isStored) = try await context.route(
                 book.match(batch), by: active, on: shelf, earlier: earlier, next: next.isEmpty ? nil : book.match(next))
@@ -233,21 +237,19 @@ public struct TimerLoop: Sendable {
         }
     }
 
-    /// The first timers that are decided together, and the events on the bus that come after them. The timers see the tasks in their
-    /// state before these events.
+    /// The first timers that are decided together: all come before the same events on the bus.
     private func firstBatch(
         of timers: [RuleTimer], before unrouted: [StoredEvent], by active: RuleShelf.ActiveRules
-    ) -> (timers: [RuleTimer], later: [StoredEvent]) {
+    ) -> [RuleTimer] {
         func place(of timer: RuleTimer) -> Int64 { self.place(of: timer, by: active) }
-        guard let first = timers.first, !unrouted.isEmpty else { return (Array(timers.prefix(context.timersAtOnce)), []) }
+        guard let first = timers.first, !unrouted.isEmpty else { return Array(timers.prefix(context.timersAtOnce)) }
         let firstPlace = place(of: first)
-        let later = unrouted.filter { $0.sequence > firstPlace }
-        let end = later.first?.event.time ?? .distantFuture
+        let end = unrouted.first { $0.sequence > firstPlace }?.event.time ?? .distantFuture
         let batch = timers.prefix(context.timersAtOnce).prefix {
             $0.due <= max(end, first.due) && place(of: $0) == firstPlace
                 && $0.id.kind.reevaluatesCondition == first.id.kind.reevaluatesCondition
         }
-        return (Array(batch), later)
+        return Array(batch)
     }
 
     /// The place on the bus up to which events come before the timer.

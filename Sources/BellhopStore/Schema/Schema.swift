@@ -77,6 +77,8 @@ enum Schema {
         CREATE INDEX event_id ON event (substr(id, 1, 6));
         -- To find what an event led to. Few events have a cause, and the others are not in this index.
         CREATE INDEX event_cause ON event (cause) WHERE cause IS NOT NULL;
+        -- To find the events of schedules that are not routed yet, however many others are before them.
+        CREATE INDEX event_schedule ON event (type) WHERE type = 'schedule_due';
 
         -- The events that are not routed yet. A separate table, so that routing an event does not rewrite its row.
         CREATE TABLE unrouted (sequence INTEGER PRIMARY KEY) STRICT;

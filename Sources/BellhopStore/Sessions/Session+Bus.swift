@@ -59,20 +59,17 @@ extension Session {
         return (events, damaged)
     }
 
-    /// The first unrouted events of a type.
-    func unrouted(_ type: EventType) throws -> [StoredEvent] {
-        var statement = try prepare(SQL.Bus.unroutedOfType)
-        try statement.bind(":type", type.name)
-        try statement.bind(":limit", Self.maxOfType)
+    /// The first unrouted events of schedules behind a place, without unreadable ones.
+    func unroutedSchedules(after place: Int64, limit: Int) throws -> [StoredEvent] {
+        var statement = try prepare(SQL.Bus.unroutedSchedules)
+        try statement.bind(":after", place)
+        try statement.bind(":limit", limit)
         var events: [StoredEvent] = []
         while try statement.next() {
             do { events.append(try StoredEvent(statement)) } catch is DamagedValue { continue }
         }
         return events
     }
-
-    /// The most events of a type to take at once.
-    private static let maxOfType = 1000
 
     /// The most bytes of events to take at once; at least one event is taken.
     static let maxUnrouted = 8 << 20
@@ -176,12 +173,13 @@ extension SQL {
             LIMIT :limit
             """
 
-        /// Reads all unrouted events.
-        static let unroutedOfType = """
+        /// Names the type, because only then SQLite uses the index of these events.
+        static let unroutedSchedules = """
             SELECT \(columns)
-            FROM unrouted CROSS JOIN event ON event.sequence = unrouted.sequence
-            WHERE event.type = :type
-            ORDER BY unrouted.sequence
+            FROM event
+            WHERE event.type = '\(EventType.scheduleDue.name)' AND event.sequence > :after
+                AND EXISTS (SELECT 1 FROM unrouted WHERE unrouted.sequence = event.sequence)
+            ORDER BY event.sequence
             LIMIT :limit
             """
 

@@ -149,6 +149,81 @@ import Testing
         #expect(try await bench.deliveries().map(\.delivery.text) == ["1500 urgent"])
     }
 
+    /// A running agent with a source of these tasks, after its first poll.
+    private func running(
+        _ rules: String, _ tasks: [Snapshot], timersAtOnce: Int = 1000
+    ) async throws -> (bench: Bench, source: ScriptedSource, timers: TimerLoop, router: Router) {
+        let bench = try Bench(timersAtOnce: timersAtOnce)
+        let source = bench.source(tasks)
+        let shelf = try await bench.shelf(rules, sources: [source])
+        let timers = TimerLoop(bench.context, shelf: shelf)
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        return (bench, source, timers, Router(bench.context, shelf: shelf, timers: timers))
+    }
+
+    @Test func `a schedule that fires after the router has read the events of its moment is routed before them`() async throws {
+        let rule = """
+            rule: r
+            on: [{every: 5m}, task_changed]
+            throttle: {every: 1h}
+            do: [{log: "${{ event.type }}"}]
+            """
+        let (bench, source, timers, router) = try await running(rule, [task("a")])
+        await bench.clock.advance(by: .seconds(300))
+        source.put(task("a", "printer burnt down"))
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        bench.store.interrupt(.nextTimer) { _ = try? await timers.fireDue() }
+        try await router.routePending()
+        #expect(try await bench.deliveries().map(\.delivery.text) == ["schedule_due"])
+    }
+
+    @Test func `a schedule reads every task as it was before a poll that ends while the schedule is routed`() async throws {
+        let rule = """
+            rule: r
+            on: {every: 5m}
+            do: [{log: "${{ size(tasks.filter(t, t.priority == 1)) }} urgent"}]
+            """
+        let (bench, source, timers, router) = try await running(rule, [task("a", fields: ["priority": 1])])
+        await bench.clock.advance(by: .seconds(300))
+        try await timers.fireDue()
+        source.put(task("a", "printer burnt down", ["priority": 2]))
+        bench.store.interrupt(.tasks) {
+            var poller = bench.poller(source)
+            _ = try? await poller.pollOnce()
+        }
+        try await router.routePending()
+        #expect(try await bench.store.events(EventQuery()).map(\.event.type) == [.scheduleDue, .taskChanged])
+        #expect(try await bench.deliveries().map(\.delivery.text) == ["1 urgent"])
+    }
+
+    @Test func `waits of the next batch see every task as it was before events behind many large ones`() async throws {
+        let rule = "rule: r\non: task_created\nwhen: task.priority == 1\nfor: 10m\ndo: [{log: \"${{ task.id }}\"}]"
+        let (bench, source, timers, router) = try await running(rule, [task("old")], timersAtOnce: 1)
+        func poll(_ title: String, priority: Int64) async throws {
+            source.set([task("old")] + ["a", "b"].map { task($0, title, ["priority": .int(priority)]) })
+            var poller = bench.poller(source)
+            _ = try await poller.pollOnce()
+        }
+        await bench.clock.advance(by: .seconds(60))
+        try await poll("new", priority: 1)
+        try await router.routePending()
+        await bench.clock.advance(by: .seconds(600))
+        let large = JSON.string(String(repeating: "large ", count: 40_000))
+        // More than are read from the bus at once.
+        try await bench.store.append(
+            (1...40).map { number in
+                Event(
+                    id: Event.ID(type: EventType("ping"), facts: "\(number)"), type: EventType("ping"), source: "plain",
+                    subject: "plain", time: bench.now, data: ["text": large])
+            })
+        try await poll("changed", priority: 2)
+        #expect(try await bench.store.unrouted(limit: 1000).count < 40)
+        try await timers.fireDue()
+        #expect(try await bench.deliveries().map(\.delivery.text).sorted() == ["a", "b"])
+    }
+
     @Test func `an event that concerns no waiting rule is routed before all due timers have fired`() async throws {
         let bench = try Bench()
         let rules = """

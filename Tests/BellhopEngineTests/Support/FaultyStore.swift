@@ -113,8 +113,8 @@ final class FaultyStore: Store {
     func unrouted(after place: Int64, limit: Int) async throws(StoreError) -> [StoredEvent] {
         try await through(.unrouted) { () throws(StoreError) in try await base.unrouted(after: place, limit: limit) }
     }
-    func unrouted(_ type: EventType) async throws(StoreError) -> [StoredEvent] {
-        try await through(.unrouted) { () throws(StoreError) in try await base.unrouted(type) }
+    func unroutedSchedules(after place: Int64, limit: Int) async throws(StoreError) -> [StoredEvent] {
+        try await through(.unrouted) { () throws(StoreError) in try await base.unroutedSchedules(after: place, limit: limit) }
     }
     func events(at places: [Int64]) async throws(StoreError) -> [StoredEvent] {
         try await through(.events) { () throws(StoreError) in try await base.events(at: places) }

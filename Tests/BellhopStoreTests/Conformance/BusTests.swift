@@ -42,13 +42,17 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `the unrouted events of a type are read by themselves`(_ kind: StoreUnderTest) async throws {
+    func `the unrouted events of schedules behind a place are read by themselves`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        let events = (1...4).map { Sample.event($0, type: $0.isMultiple(of: 2) ? .scheduleDue : .taskChanged) }
+        let events = (1...6).map { Sample.event($0, type: $0.isMultiple(of: 2) ? .scheduleDue : .taskChanged) }
         try await bench.store.append(events)
-        #expect(try await bench.store.unrouted(.scheduleDue).map(\.event) == [events[1], events[3]])
-        try await bench.store.route(Routing(routed: [2]))
-        #expect(try await bench.store.unrouted(.scheduleDue).map(\.event) == [events[3]])
+        func schedules(after place: Int64, limit: Int = 9) async throws -> [Event] {
+            try await bench.store.unroutedSchedules(after: place, limit: limit).map(\.event)
+        }
+        #expect(try await schedules(after: 1) == [events[1], events[3], events[5]])
+        #expect(try await schedules(after: 2, limit: 1) == [events[3]])
+        try await bench.store.route(Routing(routed: [2, 4]))
+        #expect(try await schedules(after: 0) == [events[5]])
     }
 
     @Test(arguments: StoreUnderTest.allCases)

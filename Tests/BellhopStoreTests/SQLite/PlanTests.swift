@@ -10,6 +10,7 @@ import Testing
     static let statements: [(name: String, sql: String, index: String)] = [
         ("a delivery by its name", SQL.Deliveries.isKnown, "delivery_name (<expr>=?"),
         ("an event that is known", SQL.Bus.isKnown, "event_id (<expr>=?"),
+        ("the events of schedules", SQL.Bus.unroutedSchedules, "event_schedule (type=? AND rowid>?"),
         ("insert", SQL.Deliveries.insert, "delivery_lane"), ("promote", SQL.Deliveries.promote, "delivery_bars"),
         ("due", SQL.Deliveries.due, "delivery_open"), ("next receiver", SQL.Deliveries.nextReceiver, "delivery_open"),
         ("next rule", SQL.Deliveries.nextRule, "delivery_open"),
