@@ -107,11 +107,12 @@ public struct Engine: Service {
     }
 
     /// Ends the failures of sources that were renamed or removed, so that `source_recovered` follows their `source_failing` under the same
-    /// name. A renamed source that still fails is reported under its new name.
+    /// name, also if another source has this name now. A renamed source that still fails is reported under its new name.
     private func endFailures(ofSourcesBesides names: Set<String>) async throws(StoreError) {
         let now = context.clock.now
-        for status in try await context.store.status(at: now).sources
-        where status.health.announced && !names.contains(status.source) {
+        for status in try await context.store.status(at: now).sources where status.health.announced {
+            let present = sources.first { $0.0.scope.id == status.scope.id }?.0.name
+            if present == status.source || present == nil && names.contains(status.source) { continue }
             var health = status.health
             (health.failures, health.failingSince, health.lastError, health.announced) = (0, nil, nil, false)
             let event = PollMachine.recovered(status.source, status.scope.id, status.health, at: now)

@@ -141,6 +141,24 @@ import Testing
         #expect(try await bench.eventLines() == ended + ["source_failing source/renamed gateway 502 Bad Gateway"])
     }
 
+    @Test func `a failing source recovers under its old name also if another source has this name now`() async throws {
+        let (bench, source) = try Bench.with(tasks(0..<2))
+        source.edit { $0.lists = Array(repeating: .failure(failure), count: 3) }
+        var poller = bench.poller(source)
+        for _ in 0..<3 { _ = try await poller.pollOnce() }
+        let renamed = ScriptedSource("renamed", tasks: tasks(0..<2), clock: bench.clock)
+        let other = ScriptedSource(tasks: tasks(0..<2), instance: "https://other.example", clock: bench.clock)
+        for _ in 1...2 { try await bench.engine(sources: [renamed, other]).recover() }
+        for source in [renamed, other] {
+            var poller = bench.poller(source)
+            _ = try await poller.pollOnce()
+        }
+        #expect(
+            try await bench.eventLines() == [
+                "source_failing source/my-work gateway 502 Bad Gateway", "source_recovered source/my-work 502 Bad Gateway",
+            ])
+    }
+
     @Test(arguments: [Failure.Remedy.giveUp, .pauseConnection])
     func `a failure that needs a person is reported at once`(_ remedy: Failure.Remedy) async throws {
         let (bench, source) = try Bench.with(tasks(0..<2))
