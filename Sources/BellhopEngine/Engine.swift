@@ -17,7 +17,8 @@ public struct Engine: Service {
 
     /// - Parameters:
     ///   - receivers: the limits of a receiver.
-    ///   - onSchemaChange: called before the first poll of a source if its fields or its user differ from those known before.
+    ///   - onSchemaChange: called before the first poll of a source if its fields or its user differ from those known before, and after a
+    ///     later poll by whose login the user became known.
     ///   - actions: the action for a delivery; nil if its receiver is no longer in the configuration.
     ///   - grace: how long attempts in flight may take to end after a request to stop.
     public init(
@@ -157,7 +158,7 @@ public struct Engine: Service {
                 group.addTask {
                     await prepare(source)
                     var poller = Poller(source, plan: plan, in: context, bell: pollBells[source.name] ?? PollBell())
-                    await poller.run(noting: initialPolls)
+                    await poller.run(noting: initialPolls) { await onSchemaChange(source) }
                 }
             }
         }

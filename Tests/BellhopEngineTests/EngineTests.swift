@@ -149,6 +149,26 @@ import Testing
         #expect(seen.withLock { $0.map(\.polls) } == [0])
     }
 
+    @Test func `rules are checked again when a later poll has told the user of a source that did not answer`() async throws {
+        let (bench, source) = try Bench.with(tasks(0..<1))
+        source.edit { state in
+            state.owner = nil
+            state.lists = [.failure(Failure(.unreachable, .retry(after: nil), "nobody there"))]
+        }
+        let shelf = try await bench.shelf(logRule(on: "task_created"))
+        let seen = Mutex<[String?]>([])
+        let engine = Engine(
+            bench.context, shelf: shelf, sources: [(source, .minutely)],
+            onSchemaChange: { changed in seen.withLock { $0.append(changed.user) } }, actions: { _ in ScriptedAction() })
+        let service = runAsService(engine)
+        try await waitUntil { bench.recorder.count("source.poll_failed") == 1 }
+        #expect(seen.withLock { $0.isEmpty })
+        source.edit { $0.owner = "john.doe" }
+        await bench.run(until: bench.now + .seconds(600))
+        try await service.stop()
+        #expect(seen.withLock { $0 } == ["john.doe"])
+    }
+
     @Test func `the number of tasks of a source that was never polled is unknown`() async throws {
         let (bench, source) = try Bench.with()
         source.edit { $0.lists = [.failure(Failure(.unreachable, .retry(after: nil), "nobody there"))] }

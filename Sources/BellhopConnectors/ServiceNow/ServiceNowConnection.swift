@@ -113,7 +113,7 @@ public struct ServiceNowConnection: Connection {
     /// Learns the user of a login without a user name: from an earlier login, or else by a login.
     func learnUser(offline: Bool) async {
         if user != nil { return }
-        // Without an answer, the user stays unknown, and the checker warns.
+        // Without an answer, the user stays unknown until a poll logs in, and the checker warns.
         let earlier = try? await users.username()
         if earlier == nil, !offline { try? await reading.logInOnce() }
     }

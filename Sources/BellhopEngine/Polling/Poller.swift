@@ -28,8 +28,11 @@ public struct Poller: Sendable {
     }
 
     /// Polls on the plan's cadence until the task is cancelled.
-    /// - Parameter initialPolls: hears of every poll, and of the time that the machine slept.
-    public mutating func run(noting initialPolls: InitialPolls? = nil) async {
+    /// - Parameters:
+    ///   - initialPolls: hears of every poll, and of the time that the machine slept.
+    ///   - onNewUser: called when the login of a poll has told whose tasks these are.
+    public mutating func run(noting initialPolls: InitialPolls? = nil, onNewUser: @Sendable () async -> Void = {}) async {
+        var user = source.user
         while !Task.isCancelled {
             let began = context.clock.now
             let awakeSince = initialPolls?.started
@@ -40,6 +43,10 @@ public struct Poller: Sendable {
                 context.report(error, doing: "storing a poll of \(source.name)")
             }
             if let awakeSince { initialPolls?.markPolled(source.scope.id, isGood: isGood, since: awakeSince, in: context) }
+            if source.user != user, !Task.isCancelled {
+                user = source.user
+                await onNewUser()
+            }
             let now = context.clock.now
             // The clock may have been set back during the poll.
             if now < began { correctFutureTimes(to: now, initialPolls) }

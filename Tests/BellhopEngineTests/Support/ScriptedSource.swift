@@ -27,6 +27,8 @@ final class ScriptedSource: Source {
         var cursor: Cursor?
         /// The account's name in the lists.
         var user: String?
+        /// The user whose tasks these are; nil before a login has told it.
+        var owner: String? = "ada"
         /// The comments in the lists.
         var comments: [TaskComment] = []
         var schema = TaskSchema(
@@ -57,6 +59,7 @@ final class ScriptedSource: Source {
     let name: String
     let scope: Scope
     var schema: TaskSchema { state.withLock { $0.schema } }
+    var user: String? { state.withLock { $0.owner } }
     var receiver: String { state.withLock { $0.receiver } ?? "source/\(name)" }
     private let state: Mutex<State>
     private let log = Mutex(Log())
