@@ -59,7 +59,8 @@ final class WriteAheadLog: Sendable {
         // The number of pages is unknown only if the database cannot be read, which its next use reports.
         guard hasLittleRoom || state.withLock({ $0.limitsGrowth }), let pages = try? Session(database).int("PRAGMA page_count")
         else { return }
-        let growth = free > Self.reserve ? (free - Self.reserve) / Self.pageSize : 0
+        // New pages are on the disk twice: in the log, and then in the database.
+        let growth = free > Self.reserve ? (free - Self.reserve) / Self.pageSize / 2 : 0
         let most = hasLittleRoom ? UInt64(max(pages, 1)) + growth : Self.mostPages
         guard (try? database.execute("PRAGMA max_page_count = \(most)")) != nil else { return }
         state.withLock { $0.limitsGrowth = hasLittleRoom }

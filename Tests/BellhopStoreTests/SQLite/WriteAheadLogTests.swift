@@ -46,6 +46,10 @@ import Testing
             poll.present = numbers.map { Sample.present($0, title: "\(long)\($0)") }
             return poll
         }
+        func failure(of poll: PollCommit) async -> StoreError.Kind? {
+            do throws(StoreError) { _ = try await store.commit(poll) } catch { return error.kind }
+            return nil
+        }
         var turn: Int64 = 0
         for start in stride(from: 0, to: 100, by: 10) {
             _ = try await store.commit(poll(start..<start + 10, turn: turn))
@@ -53,10 +57,11 @@ import Testing
         }
         #expect(try size("store.db") > 500_000)
         #expect(try size("store.db-wal") < 1 << 20)
+        // It would fit into the room, but not both in the log and in the database.
+        #expect(await failure(of: poll(100..<350, turn: turn)) == .full)
         room.withLock { $0 = 100_000 }
         let large = poll(100..<600, turn: turn)
-        let failure = await #expect(throws: StoreError.self) { _ = try await store.commit(large) }
-        #expect(failure?.kind == .full)
+        #expect(await failure(of: large) == .full)
         try await store.write { try $0.database.execute("DELETE FROM task WHERE id IN (SELECT id FROM task LIMIT 50)") }
         // The next commit finds that there is room again, and the one after it uses the room.
         room.withLock { $0 = 1 << 30 }
