@@ -146,7 +146,8 @@ import Testing
                 id: Event.ID("\(seconds)"), type: type, source: "inbox", subject: "x", time: since + .seconds(seconds), data: data
             )
         }
-        var gaps = BackTestGaps()
+        var (gaps, eleven) = (BackTestGaps(), BackTestGaps())
+        for seconds in 2...23 { eleven.note(event(seconds % 2 == 0 ? .sourceFailing : .sourceRecovered, after: seconds)) }
         gaps.unseen = ["mail"]
         gaps.note(event(.sourceRecovered, after: 1))
         gaps.note(event(.receiverPaused, ["receiver": "ops"], after: 2))
@@ -163,7 +164,8 @@ import Testing
         var report = BackTestReport(since: since, until: since + .days(1))
         (report.first, report.unreadable, report.ahead) = (since + .seconds(7200), 2, 3)
         let empty = BackTestReport(since: since, until: since)
-        let sentences = gaps.sentences(of: book, report) + BackTestGaps().sentences(of: book, empty)
+        let sentences = [gaps, eleven].flatMap { $0.sentences(of: book, report) } + BackTestGaps().sentences(of: book, empty)
+        #expect(sentences.contains("There is one more such time."))
         let t = Words(language: .german)
         for sentence in sentences {
             let german = t.sentence(sentence)

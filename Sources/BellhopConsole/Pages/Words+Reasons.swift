@@ -58,6 +58,7 @@ extension Words {
             "Writes to tasks were paused %, and waited; here they do not.",
             "Schreiben in Aufgaben war angehalten, %, und wartete; hier wartet es nicht."),
         .init("There are % more such times.", "Es gibt % weitere solche Zeiten."),
+        .init("There is one more such time.", "Es gibt eine weitere solche Zeit."),
         .init("Among the rules compared with: %", "Bei den Regeln, mit denen verglichen wird: %"),
         .init(
             "The rule % drops 1 key, because it may remember %: give it fewer keys (`by`), or raise `retention.keys`.",
