@@ -48,7 +48,7 @@ public enum RouteResult: Sendable, Hashable {
 /// The keys that a rule lost because it had more than the store keeps for one rule.
 public struct KeyLoss: Sendable, Hashable {
     public var rule: String
-    /// The number of dropped keys: the least recently used ones.
+    /// The number of dropped keys that had not expired: the least recently used ones.
     public var dropped: Int
     /// The most keys that the rule may remember.
     public var most: Int

@@ -57,23 +57,27 @@ struct TrialState: Sendable {
         prune(at: now)
         guard isOver() else { return nil }
         let keys = uses[rule]?.count ?? 0
-        let dropped = keys > most ? drop(keys - most + most / 100, of: rule) : []
-        var loss = KeyLoss(rule: rule, dropped: dropped.count, most: most, isStopped: false)
+        let lost = keys > most ? drop(keys - most + most / 100, of: rule, at: now) : []
+        var loss = KeyLoss(rule: rule, dropped: lost.count, most: most, isStopped: false)
         if max(once[rule] ?? 0, escalations[rule]?.count ?? 0) > most { loss.isStopped = stopped.insert(rule).inserted }
-        return loss.dropped > 0 || loss.isStopped ? (loss, dropped) : nil
+        return loss.dropped > 0 || loss.isStopped ? (loss, lost) : nil
     }
 
-    /// Drops the keys that were not used for the longest time, each with the record of the task that began it.
-    private mutating func drop(_ count: Int, of rule: String) -> [StateKey] {
+    /// Drops the keys that were not used for the longest time, each with the record of the task that began it. Returns those that had
+    /// not expired.
+    private mutating func drop(_ count: Int, of rule: String, at now: Timestamp) -> [StateKey] {
         let keys = (uses[rule] ?? [:]).map { key, pieces in (used: pieces.values.max() ?? start, key: key) }
         let oldest = keys.sorted { ($0.used, $0.key) < ($1.used, $1.key) }.prefix(count).map(\.key)
+        let lost = oldest.filter { key in
+            uses[rule]?[key]?.keys.contains { piece in expiries[piece].map { $0 > now } ?? true } ?? false
+        }
         for key in oldest {
             if let value = values[key], let source = value["source"]?.asString, let task = value["task"]?.asString {
                 remove(StateKey(rule: key.rule, kind: .begun, key: source + "/" + task, element: key.key))
             }
             for piece in (uses[rule]?[key] ?? [:]).keys { remove(piece) }
         }
-        return oldest
+        return lost
     }
 
     private mutating func set(_ key: StateKey, to value: JSON, expires: Timestamp?, at now: Timestamp) {

@@ -180,9 +180,10 @@ extension SQL {
             WHERE name = :name AND (keys > most_keys OR once_keys > most_keys OR escalations > most_keys)
             """
 
-        /// The least recently used keys. Reads all keys of the rule, so callers take many at once.
+        /// The least recently used keys, and whether a piece of each has not expired. Reads all keys of the rule, so callers take many
+        /// at once.
         static let oldestKeys = """
-            SELECT rule, kind, key FROM rule_state
+            SELECT rule, kind, key, max(expires IS NULL OR expires > :now) FROM rule_state
             WHERE rule IN (:name, 'shadow/' || :name) AND kind NOT IN ('once', 'budget', 'begun', 'digest', 'escalation', 'escalated', 'steps')
             GROUP BY rule, kind, key
             ORDER BY max(used), rule, kind, key

@@ -118,7 +118,7 @@ extension Session {
             statement.stop()
             var loss = KeyLoss(rule: rule, dropped: 0, most: most, isStopped: false)
             // Drop more than needed, so that not every new key causes a scan.
-            if keys > most { loss.dropped = try drop(keys - most + most / 100, of: rule) }
+            if keys > most { loss.dropped = try drop(keys - most + most / 100, of: rule, at: now) }
             for (count, what) in [(once, "keys of `once`"), (escalations, "escalations")] where count > most {
                 let reason = "it has \(count) \(what), and may remember \(most): `retention: {keys: …}` in bellhop.yaml"
                 if try keep(Pause(.rule(rule), since: now, reason: reason, isByPerson: false)) { loss.isStopped = true }
@@ -128,9 +128,10 @@ extension Session {
         return losses
     }
 
-    private func drop(_ count: Int, of rule: String) throws -> Int {
-        let keys = try rows(SQL.Rules.oldestKeys, (":name", rule), (":count", count)) { row in
-            (rule: row.text(0), kind: row.text(1), key: row.text(2))
+    /// Returns how many of the dropped keys had not expired.
+    private func drop(_ count: Int, of rule: String, at now: Timestamp) throws -> Int {
+        let keys = try rows(SQL.Rules.oldestKeys, (":name", rule), (":count", count), (":now", now)) { row in
+            (rule: row.text(0), kind: row.text(1), key: row.text(2), isLost: row.int(3) == 1)
         }
         for key in keys {
             for text in [SQL.Rules.forgetBegun, SQL.Rules.dropKey] {
@@ -139,8 +140,9 @@ extension Session {
             guard let kind = StateKey.Kind(rawValue: key.kind)?.timer else { continue }
             try change([.cancel(RuleTimer.ID(rule: rule, kind: kind, key: key.key))])
         }
-        try run(SQL.Rules.countDropped, (":count", keys.count), (":name", rule))
-        return keys.count
+        let lost = keys.count(where: \.isLost)
+        try run(SQL.Rules.countDropped, (":count", lost), (":name", rule))
+        return lost
     }
 }
 

@@ -36,6 +36,22 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `an expired key that is dropped is no loss`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.register([rule(2)], at: bench.now)
+        func use(_ key: String, at second: Int) async throws -> RouteResult {
+            let key = StateKey(rule: "r", kind: .throttle, key: key)
+            let write = StateWrite(key, .set(1, expires: bench.after(second + 10)))
+            return try await bench.store.route(Routing(state: [write], at: bench.after(second)))
+        }
+        for (second, key) in [(0, "a"), (1, "b"), (10, "c")] { #expect(try await use(key, at: second) == .stored) }
+        #expect(try await keys(bench, .throttle, "a", "b", "c") == ["b", "c"])
+        #expect(try await bench.store.status().rules.map(\.droppedKeys) == [0])
+        let loss = KeyLoss(rule: "r", dropped: 1, most: 2, isStopped: false)
+        #expect(try await use("d", at: 10) == .storedWithKeyLoss([loss]))
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `a window counts as one key, and is dropped with its timer and its task's records`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.register([rule(2)], at: bench.now)
