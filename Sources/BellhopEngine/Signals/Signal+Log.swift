@@ -82,7 +82,7 @@ extension Signal {
         case .waitsEnded:
             (
                 "rule.waits_ended", .warning,
-                "A rule was changed, turned off or removed: what it waited for has ended, and does not run."
+                "A rule was changed, turned off or removed: what it waited for has ended without a run."
             )
         case .rulesRefused: ("rules.refused", .error, "The changed rules have errors; the old ones stay in force.")
         case .ruleRefused: ("rule.refused", .error, "A changed rule has a mistake.")

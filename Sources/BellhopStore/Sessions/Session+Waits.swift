@@ -30,7 +30,7 @@ extension Session {
 
     /// Deletes the waits, counts and gathered events of a rule, and records that waiting runs have ended. Returns the number of these.
     func forgetWaits(of rule: String, ending: DecisionRecord.Ending, at now: Timestamp) throws -> Int {
-        let ended = try count(SQL.Rules.waiting, of: rule, at: now)
+        let ended = try count(SQL.Rules.waitingCount, of: rule, at: now)
         var waiting = try prepare(SQL.Rules.waiting)
         try waiting.bind(":rule", rule)
         try record(ending, of: &waiting, at: now)
@@ -38,14 +38,9 @@ extension Session {
         return ended
     }
 
-    /// Counts the waiting runs of a rule.
-    /// - Parameter waiting: a statement of `SQL.Rules` that finds them.
-    private func count(_ waiting: String, of rule: String, at now: Timestamp) throws -> Int {
-        var statement = try prepare("SELECT count(*) FROM (\(waiting))")
-        try statement.bind(":rule", rule)
-        try statement.bind(":now", now)
-        try statement.bind(":limit", -1)
-        return try statement.next() ? Int(statement.int(0)) : 0
+    /// - Parameter counting: a statement of `SQL.Rules` that counts runs of a rule.
+    private func count(_ counting: String, of rule: String, at now: Timestamp) throws -> Int {
+        try rows(counting, (":rule", rule), (":now", now)) { row in Int(row.int(0)) }.first ?? 0
     }
 
     /// Records that waiting runs have ended.
@@ -76,7 +71,7 @@ extension Session {
 
     /// Deletes the escalations of a rule, and records that they have ended. Returns the number of these.
     func forgetEscalations(of rule: String, ending: DecisionRecord.Ending, at now: Timestamp) throws -> Int {
-        let ended = try count(SQL.Rules.escalating, of: rule, at: now)
+        let ended = try count(SQL.Rules.escalatingCount, of: rule, at: now)
         var escalating = try prepare(SQL.Rules.escalating)
         try escalating.bind(":rule", rule)
         try record(ending, of: &escalating, at: now)
@@ -101,10 +96,18 @@ extension SQL.Rules {
     /// The runs that a rule waits for, has counted and has gathered, the newest first.
     static let waiting = "\(waits) WHERE rule IN (:rule, 'shadow/' || :rule) AND \(isWaiting) ORDER BY at DESC LIMIT :limit"
 
-    /// The runs whose escalations of a rule are under way. Scans all escalations.
-    static let escalating = """
-        \(waits) WHERE rule = '' AND kind = 'escalation' AND element = :rule AND \(isWaiting) ORDER BY at DESC LIMIT :limit
+    /// How many these are, with the waits that began with the rule, without an event.
+    static let waitingCount = """
+        SELECT count(*) FROM (
+            \(waits) WHERE rule IN (:rule, 'shadow/' || :rule) AND (\(isWaiting) OR kind = 'hold' AND value ->> '$.ran' = 0))
         """
+
+    /// The runs whose escalations of a rule are under way. Scans all escalations.
+    static let escalating = "\(escalations) ORDER BY at DESC LIMIT :limit"
+
+    static let escalatingCount = "SELECT count(*) FROM (\(escalations))"
+
+    private static let escalations = "\(waits) WHERE rule = '' AND kind = 'escalation' AND element = :rule AND \(isWaiting)"
 
     /// The waiting runs about a task.
     static let waitingAbout = "\(waits) WHERE subject = :subject AND \(isWaiting) ORDER BY at DESC LIMIT :limit"

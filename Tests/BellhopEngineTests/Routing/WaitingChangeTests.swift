@@ -42,6 +42,17 @@ import Testing
         #expect(lost().count == 2)
     }
 
+    @Test func `the waits for tasks that existing took up are lost with a removed rule, too`() async throws {
+        let waiting = rule("when: task.priority == 1\nfor: {time: 10m, existing: true}")
+        let agent = try await TestAgent(waiting, [task("a", fields: ["priority": 1]), task("b", fields: ["priority": 2])])
+        try await agent.put("c")
+        try await agent.runOnce(with: "rule: other\non: task_created\ndo: [{log: z}]")
+        let lost: [EndedWaits] = agent.bench.recorder.all.compactMap {
+            if case .waitsEnded(let ended) = $0 { ended } else { nil }
+        }
+        #expect(lost == [EndedWaits(rule: "r", waits: 2, escalations: 0)])
+    }
+
     @Test func `a changed let restarts the waits only if the condition uses it`() async throws {
         func text(_ limit: Int, _ other: String) -> String {
             rule("let: {most: \(limit), limit: most + 1, other: \"'\(other)'\"}\nwhen: task.priority < limit\nfor: 10m")
