@@ -109,7 +109,12 @@ final class GroupCommit: Sendable {
 
     private func drain(_ session: Session) {
         while let group = takeGroup() {
-            let error = commitTogether(group, session)
+            var error = commitTogether(group, session)
+            if let log, (error as? SQLiteError)?.isFull == true {
+                // This makes room in the log, and lets the database grow again if the disk has room now.
+                log.checkpoint(session.database, isFull: true)
+                error = commitTogether(group, session)
+            }
             if let error {
                 // Another program holds the file. This transaction has waited for it; one for each job would wait as long again.
                 let isBusy = (error as? SQLiteError)?.isBusy == true
@@ -121,7 +126,7 @@ final class GroupCommit: Sendable {
                     }
                 }
             }
-            log?.checkpoint(session.database, isFull: (error as? SQLiteError)?.isFull == true)
+            log?.checkpoint(session.database)
         }
         if session.database.cachedBytes > Self.smallCache { scheduleCacheCheck() }
     }

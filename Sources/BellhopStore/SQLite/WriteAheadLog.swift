@@ -45,7 +45,7 @@ final class WriteAheadLog: Sendable {
 
     /// Copies a long log into the database, as far as readers allow. If it cannot be done now, the next commit tries again.
     /// - Parameter isFull: whether the commit found the disk full: then the log is copied however short it is, which makes room in it.
-    func checkpoint(_ database: Database, isFull: Bool) {
+    func checkpoint(_ database: Database, isFull: Bool = false) {
         let pages = state.withLock { $0.pages }
         guard isFull || pages >= Self.short else { return }
         guard isFull || pages >= Self.long || room() < Self.littleRoom else { return }
