@@ -28,7 +28,8 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
         /// before it (`after`).
         case absence
         /// The beginning of the waits that a new rule begins at once: waits of `for` for known tasks, and absences without `after`. The
-        /// key is the source whose tasks are meant; an empty key means all sources.
+        /// key is the source whose tasks are meant; an empty key means all sources. The payload names the task up to which they have begun
+        /// (`done`).
         case existing
 
         /// Whether the timer only makes an event, which then runs its rule.

@@ -60,14 +60,20 @@ extension BatchDecider {
         beginExisting(timer, rule, number)
     }
 
-    /// Begins waits for the tasks that are known already.
+    /// Begins waits for the tasks that are known already. If one transaction is full, sets the timer again for the rest.
     private mutating func beginExisting(_ timer: RuleTimer, _ rule: Rule, _ number: Int) {
         guard let hold = rule.time.hold, hold.existing, rule.time.each == nil, isReady(rule.scopes) else { return }
-        for source in book.facts.sources(of: rule) where timer.id.key.isEmpty || timer.id.key == source.name {
-            for task in (facts.tasks[source.scope] ?? []).sorted(by: { $0.key.text < $1.key.text }) {
+        var done = timer.payload["done"]
+        let (lastSource, lastTask) = (done?["source"]?.asString, done?["task"]?.asString ?? "")
+        let sources = book.facts.sources(of: rule).filter { timer.id.key.isEmpty || timer.id.key == $0.name }
+        for source in sources.drop(while: { lastSource != nil && $0.name != lastSource }) {
+            let tasks = (facts.tasks[source.scope] ?? []).sorted { $0.key.text < $1.key.text }
+            for task in tasks where source.name != lastSource || task.key.text > lastTask {
                 renewWork()
                 endIfCancelled()
                 if isCancelled { return }
+                if isFull, let done { return set(RuleTimer(timer.id, due: timer.due, payload: ["done": done]), at: timer.due) }
+                done = ["source": .string(source.name), "task": .string(task.key.text)]
                 var candidate = Candidate(
                     rule: number, occasion: .timer(timer.id, due: timer.due), time: timer.due, source: source.name,
                     subject: book.facts.subject(of: task.key, in: source.name), task: task)

@@ -146,7 +146,7 @@ struct BatchDecider {
     }
 
     /// Whether one transaction is full; the rest of the batch comes with the next.
-    private var isFull: Bool {
+    var isFull: Bool {
         bytes >= Self.maxBytes || work >= RuleBook.workPerBatch || RuleBook.isCancelled(after: work)
     }
 

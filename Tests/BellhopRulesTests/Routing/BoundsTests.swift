@@ -168,4 +168,24 @@ import Testing
         #expect(routing.timers.count == 50)
         #expect(routing.tallies.isEmpty)
     }
+
+    @Test func `with existing, a transaction takes up only as many tasks as fit, and the next ones the others`() throws {
+        let book = try Fixture.book(
+            "rule: known\non: task_created\nfrom: my-work\nfor: {time: 10m, existing: true}\ndo: [{log: done}]\n")
+        var timer: RuleTimer? = RuleTimer(.init(rule: "known", kind: .existing), due: Fixture.start)
+        var (batches, keys): (Int, [String]) = (0, [])
+        while let next = timer {
+            var decider = BatchDecider(
+                book, book.match([next]), RoutingFacts(state: [:], tasks: Self.tasks(20_000)), at: Fixture.start)
+            let routing = decider.decided().complete
+            #expect(routing.fired == [next])
+            timer = nil
+            for case .set(let other) in routing.timers {
+                if other.id == next.id { timer = other } else { keys.append(other.id.key) }
+            }
+            batches += 1
+        }
+        #expect(batches == 2)
+        #expect(keys.count == 20_000 && Set(keys).count == 20_000)
+    }
 }
