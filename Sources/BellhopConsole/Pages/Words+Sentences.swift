@@ -239,8 +239,8 @@ extension Words {
         .init(
             "There is no back-test `%`: reports are kept for an hour.",
             "Es gibt keinen Rückblick-Test `%`: Berichte werden eine Stunde lang aufbewahrt."),
-        .init("There is no parameter `%`.", "Es gibt keinen Filter `%`."),
         .init("There is no parameter `%`; there are: %.", "Es gibt keinen Filter `%`; es gibt: %."),
+        .init("There is no parameter `%`.", "Es gibt keinen Filter `%`."),
         .init("There is no parameter `%`: did you mean `%`?", "Es gibt keinen Filter `%`: meinten Sie `%`?"),
         .init("The parameter `%` is a span of time such as 7d.", "Der Filter `%` ist eine Zeitspanne wie 7d."),
         .init(

@@ -46,7 +46,7 @@ import Testing
         let text = LineDiff(from: before, to: after).unified()
         #expect(text.utf8.count < 17 << 10)
         #expect(text.hasSuffix(" more lines"))
-        let difference = LineDiff(from: "a\n", to: "b\n")
+        let difference = LineDiff(from: "a", to: "b")
         #expect(difference.unified() == "@@ -1 +1 @@\n-a\n+b")
         #expect(difference.unified(limit: 17) == "@@ -1 +1 @@\n-a\n… 1 more line")
     }
