@@ -27,19 +27,21 @@ struct MattermostReceiver: HookReceiver {
         ReceiverAnswer.unlessOK(response, "an incoming webhook of Mattermost", from: hook) ?? Self.closed(response, hook)
     }
 
-    /// Mattermost answers 400 where a webhook was deleted, and 501 where webhooks are turned off.
+    /// Mattermost answers 400 where a webhook was deleted, 403 where it may not post, and 501 where webhooks are turned off. Newer
+    /// versions give all of these one id, so that only the status tells them apart.
     private static func closed(_ response: HTTPResponse, _ hook: Hook) -> Failure? {
         let outcome = "\(hook.label) answered \(response.status)"
-        switch response.json?["id"]?.asString {
-        case "web.incoming_webhook.invalid.app_error":
+        switch (response.json?["id"]?.asString ?? "", response.status) {
+        case ("web.incoming_webhook.invalid.app_error", _), ("web.incoming_webhook.general.app_error", 400):
             return Failure(
                 .goneOrHidden, .pauseReceiver,
-                "\(outcome): the webhook was deleted. Create a new one and put its address into `url`.")
-        case "web.incoming_webhook.disabled.app_error":
+                "\(outcome): the webhook was deleted, or its channel was archived. Create a new one and put its address into `url`."
+            )
+        case ("web.incoming_webhook.disabled.app_error", _), ("web.incoming_webhook.general.app_error", 501):
             return Failure(
                 .forbidden, .pauseReceiver,
                 "\(outcome): incoming webhooks are turned off on this server. Its administrator can turn them on.")
-        case "web.incoming_webhook.permissions.app_error":
+        case ("web.incoming_webhook.permissions.app_error", _), ("web.incoming_webhook.general.app_error", 403):
             return Failure(
                 .forbidden, .pauseReceiver,
                 "\(outcome): the webhook's owner may not write to the channel. Create a new one and put its address into `url`.")

@@ -2,7 +2,7 @@ import BellhopCore
 
 // Webhooks of Mattermost, Google Chat and Teams, and Slack's Web API. Sources: their references, and Alertmanager's receivers.
 extension SimulatedChats.State {
-    /// `/mattermost/hooks/{id}`.
+    /// `/mattermost/hooks/{id}`. The id of an error is the same for most causes, as in newer versions.
     mutating func mattermost(_ call: ChatCall) throws(Refusal) -> Reply {
         func refusal(_ status: Int, _ id: String, _ message: String) -> Refusal {
             Refusal(status, ["id": .string(id), "message": .string(message), "status_code": .int(Int64(status))])
@@ -10,8 +10,10 @@ extension SimulatedChats.State {
         switch call.fault {
         case .tooManyRequests(let seconds)?:
             throw Refusal(Reply.text(429, "limit exceeded").with("Retry-After", String(Int(seconds.rounded(.up)))))
-        case .revoked?: throw refusal(400, "web.incoming_webhook.invalid.app_error", "Invalid webhook.")
-        case .noChat?: throw refusal(404, "web.incoming_webhook.channel.app_error", "Couldn't find the channel.")
+        case .revoked?:
+            throw refusal(400, "web.incoming_webhook.general.app_error", "Failed to handle the payload of an incoming webhook.")
+        case .noChat?:
+            throw refusal(404, "web.incoming_webhook.general.app_error", "Failed to handle the payload of an incoming webhook.")
         case .hiddenError?: return .html(200, "<html><body>Sign in</body></html>")
         case nil: break
         }

@@ -54,6 +54,16 @@ import Testing
         Case(
             kind: "mattermost", status: 403, body: #"{"id":"web.incoming_webhook.permissions.app_error","message":"No."}"#,
             words: "may not write to the channel"),
+        // Newer versions name no cause.
+        Case(
+            kind: "mattermost", status: 400, body: #"{"id":"web.incoming_webhook.general.app_error","message":"Failed."}"#,
+            words: "the webhook was deleted, or its channel was archived"),
+        Case(
+            kind: "mattermost", status: 501, body: #"{"id":"web.incoming_webhook.general.app_error","message":"Failed."}"#,
+            words: "turned off on this server"),
+        Case(
+            kind: "mattermost", status: 403, body: #"{"id":"web.incoming_webhook.general.app_error","message":"Failed."}"#,
+            words: "may not write to the channel"),
         Case(
             kind: "googlechat", status: 403, body: #"{"error":{"code":403,"status":"PERMISSION_DENIED"}}"#,
             words: "Create a new webhook"),
