@@ -20,7 +20,7 @@ struct TeamsReceiver: HookReceiver {
             "a connector of Office 365", hosts: ["outlook.office.com", "outlook.office365.com"], path: "/webhook/**",
             example: example, refusal: retired),
     ]
-    private static let example = "https://….logic.azure.com/workflows/…/triggers/manual/paths/invoke?…"
+    private static let example = "https://….environment.api.powerplatform.com/powerautomate/automations/direct/workflows/…"
     /// Microsoft turned off the connectors of Office 365, whose addresses these are.
     private static let retired = """
         This is the address of an Office 365 connector, which Microsoft has retired. In Teams, open the channel's Workflows, \

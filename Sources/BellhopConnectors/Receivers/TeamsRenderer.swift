@@ -1,7 +1,8 @@
 import BellhopCore
 
 enum TeamsLimits {
-    /// In bytes: Teams refuses messages of more than about 28 KB.
+    /// In bytes, the card as a text in another JSON document, where each quotation mark has a backslash: Teams drops a message of more
+    /// than 28 KB in that form, after the workflow has accepted it (msteams-docs, issue 11274).
     static let card = 26_000
     /// All text together, in code points.
     static let text = 8000
@@ -26,7 +27,7 @@ extension TeamsReceiver {
         var limit = TeamsLimits.text
         while true {
             let card = TeamsCard(message, origin, room: limit).json
-            if card.encoded().count <= TeamsLimits.card || limit < 200 { return Self.envelope(card) }
+            if card.sizeAsText <= TeamsLimits.card || limit < 200 { return Self.envelope(card) }
             limit = limit * 2 / 3
         }
     }
@@ -139,7 +140,7 @@ private struct TeamsCard {
             let entity: JSON = [
                 "type": "mention", "text": .string(text), "mentioned": ["id": .string(id), "name": .string(name)],
             ]
-            left -= entity.encoded().count + text.utf8.count + 1
+            left -= entity.sizeAsText + text.utf8.count + 1
             if left < 0 { break }
             words.append(text)
             entities.append(entity)
@@ -237,6 +238,9 @@ private struct TeamsRuns {
 }
 
 extension JSON {
+    /// In bytes, its text as a string of another JSON document.
+    fileprivate var sizeAsText: Int { JSON.string(text).encoded().count }
+
     fileprivate func with(_ name: String, _ value: JSON) -> JSON {
         var copy = self
         copy[name] = value

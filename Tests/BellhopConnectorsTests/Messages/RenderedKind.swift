@@ -75,7 +75,8 @@ struct RenderedKind: Sendable, CustomTestStringConvertible {
     static let teams = RenderedKind(
         name: "teams", render: TeamsReceiver.render, reader: TeamsReader(),
         look: .init(order: [.title, .text, .fields, .list, .sections, .origin, .link], bullet: "•", hasNumbers: true),
-        size: { ($0["attachments"]?[0]?["content"]?.encoded().count ?? 0, 28_000) })
+        // Teams counts the card as a text inside its own JSON.
+        size: { (JSON.string($0["attachments"]?[0]?["content"]?.text ?? "").encoded().count, 28_000) })
 }
 
 extension RenderedKind {

@@ -100,6 +100,17 @@ import Testing
         }
     }
 
+    @Test
+    func `a digest of thousands of short words in bold is small enough for Teams, which drops a larger card after accepting it`()
+        async throws
+    {
+        let words = (0..<4000).map { $0.isMultiple(of: 2) ? Message.Inline.strong([.text("a")]) : .text("b") }
+        try await open(.teams) { sender in
+            try await sender.send(Message(title: [.text("Title")], text: [.paragraph(words)]))
+            #expect(sender.chats.messages.count == 1)
+        }
+    }
+
     @Test(arguments: Chat.all)
     func `later messages of a thread answer the first one where the chat can`(_ chat: Chat) async throws {
         try await open(chat) { sender in
