@@ -74,9 +74,9 @@ struct DiscordReceiver: HookReceiver {
     }
 
     /// Unknown Message, and Unknown Channel for a post that was deleted. Discord archives a post without new messages after days, and
-    /// then refuses to change its messages.
+    /// then refuses to change its messages; a person may also lock a post.
     func isGone(_ response: HTTPResponse) -> Bool {
-        [10008, 10003, 50083].contains(response.json?["code"]?.asInt) && [400, 404].contains(response.status)
+        [10008, 10003, 50083, 160_005].contains(response.json?["code"]?.asInt) && [400, 403, 404].contains(response.status)
     }
 
     /// Seconds, with a fraction.
@@ -98,28 +98,32 @@ struct DiscordReceiver: HookReceiver {
     }
 
     func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
-        // With `wait=true`, and for a changed message, it answers with the message.
-        if response.isSuccess, response.status != 204, response.json?["id"] == nil {
-            return hook.unexpected(response, instead: "the message with its id")
+        if response.isSuccess {
+            // With `wait=true`, and for a changed message, it answers with the message.
+            let isMessage = response.status == 204 || response.json?["id"] != nil
+            return isMessage ? nil : hook.unexpected(response, instead: "the message with its id")
         }
-        let isForum: Bool? =
-            switch response.json?["code"]?.asInt {
-            case 220_001: true  // Webhooks posted to forum channels must have a thread_name or thread_id.
-            case 220_003: false  // Webhooks can only create threads in forum channels.
-            default: nil
-            }
-        if let isForum, response.status == 400 {
+        let outcome = "\(hook.label) answered \(response.status)"
+        switch response.json?["code"]?.asInt {
+        case 10015, 50027:
+            return Failure(
+                .goneOrHidden, .pauseReceiver,
+                "\(outcome): the webhook was deleted. Create a new one and put its address into `url`.")
+        // A limit on changes alone: new messages need not wait.
+        case 30046:
+            return Failure(
+                .throttled, .retry(after: wait(in: response) ?? RetryAfter.read(response.headers, at: now)),
+                "\(outcome): too many changes of messages older than an hour for now.")
+        case 40067:
             return Failure(
                 .refused, .pauseReceiver,
-                isForum
-                    ? "\(hook.label) answered 400: its channel is a forum. Set `channel: forum`."
-                    : "\(hook.label) answered 400: its channel is not a forum. Set `channel: text`.")
+                "\(outcome): its forum takes no post without a tag. Turn off the forum's setting that requires tags.")
+        case 220_001:  // Webhooks posted to forum channels must have a thread_name or thread_id.
+            return Failure(.refused, .pauseReceiver, "\(outcome): its channel is a forum. Set `channel: forum`.")
+        case 220_003:  // Webhooks can only create threads in forum channels.
+            return Failure(.refused, .pauseReceiver, "\(outcome): its channel is not a forum. Set `channel: text`.")
+        default: return nil
         }
-        guard [401, 404].contains(response.status), [10015, 50027].contains(response.json?["code"]?.asInt) else { return nil }
-        return Failure(
-            .goneOrHidden, .pauseReceiver,
-            "\(hook.label) answered \(response.status): the webhook was deleted. Create a new one and put its address into `url`."
-        )
     }
 
     private static func duration(_ seconds: Double) -> Duration? {

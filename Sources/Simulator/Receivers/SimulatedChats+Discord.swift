@@ -39,6 +39,15 @@ extension SimulatedChats.State {
         if let thread, find("discord", hook, thread) == nil { throw Refusal(404, ["message": "Unknown Channel", "code": 10003]) }
         if call.request.method == "PATCH", call.path.count == 6, call.path[4] == "messages" {
             if let thread, archived.contains(thread) { throw Refusal(400, ["message": "Thread is archived", "code": 50083]) }
+            if unchangeable.contains(call.path[5]) {
+                throw Refusal(
+                    429,
+                    [
+                        "message": "Maximum number of edits to messages older than 1 hour reached. Try again later",
+                        "code": 30046,
+                        "retry_after": 600.0,
+                    ])
+            }
             guard edit(call, place: hook, id: call.path[5], body) else {
                 throw Refusal(404, ["message": "Unknown Message", "code": 10008])
             }

@@ -24,6 +24,8 @@ public final class SimulatedChats: Sendable {
         var uses: [String: [Int64]] = [:]
         /// The posts of Discord's forums that are archived.
         var archived: Set<String> = []
+        /// The messages that Discord changes no more for now: too many messages older than an hour were changed.
+        var unchangeable: Set<String> = []
         var count = 0
     }
 
@@ -41,6 +43,9 @@ public final class SimulatedChats: Sendable {
 
     /// Archives a post of a forum of Discord, which the next message in it ends.
     public func archive(_ id: String) { state.withLock { _ = $0.archived.insert(id) } }
+
+    /// Uses up Discord's limit on changes of messages older than an hour, of which this is one.
+    public func refuseChanges(of id: String) { state.withLock { _ = $0.unchangeable.insert(id) } }
 
     /// Adds a fault to those of a chat's next answers, which occur in this order.
     public func answer(of service: String, next fault: ChatFault) {

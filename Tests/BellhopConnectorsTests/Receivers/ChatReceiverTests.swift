@@ -235,6 +235,17 @@ import Testing
         }
     }
 
+    @Test func `a limit of Discord on changes of old messages delays the update, and no new message`() async throws {
+        try await open(.discord) { sender in
+            try await sender.send(Self.message("one", thread: "INC1"))
+            sender.chats.refuseChanges(of: try #require(sender.chats.messages.first?.id))
+            let failure = await sender.failure(of: Self.message("two", thread: "INC1", update: true))
+            #expect(failure?.remedy == .retry(after: .seconds(600)) && failure?.reason == .throttled)
+            try await sender.send(Self.message("three"))
+            #expect(sender.chats.messages.map(\.edits) == [0, 0])
+        }
+    }
+
     @Test func `a used-up rate limit of Discord rests the receiver before a message is refused`() async throws {
         try await open(.discord) { sender in
             for _ in 0..<5 { try await sender.send(SampleMessage.full) }

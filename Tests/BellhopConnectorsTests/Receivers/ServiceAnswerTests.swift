@@ -91,6 +91,10 @@ import Testing
             body: #"{"code":220003,"message":"Webhooks can only create threads in forum channels"}"#,
             words: "Set `channel: text`."),
         Case(
+            kind: "discord", status: 400,
+            body: #"{"code":40067,"message":"A tag is required to create a forum post in this channel"}"#,
+            words: "takes no post without a tag"),
+        Case(
             kind: "matrix", status: 403, body: #"{"errcode":"M_USER_SUSPENDED","error":"Suspended"}"#, words: "write anything: "),
         Case(kind: "pagerduty", status: 400, body: "Invalid routing key", words: "does not accept the routing key"),
         Case(
