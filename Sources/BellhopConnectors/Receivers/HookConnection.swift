@@ -107,6 +107,7 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
         }
         if let duration = receiver.rest(after: response), duration > .zero { rest.extend(by: duration, from: http.clock.now) }
         if let failure = receiver.refusal(in: response, from: hook, at: attempt.now), !receiver.isDone(response) { throw failure }
+        if case .reply = call.place, receiver.standsAlone(response) { call.place = .new }
         let change = call.place.change(message, reference: reference(in: response))
         return Receipt("\(response.status) from \(hook.label)", conversation: change)
     }

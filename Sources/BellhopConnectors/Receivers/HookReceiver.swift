@@ -51,6 +51,9 @@ protocol HookReceiver: Sendable {
     /// Whether the answer means that the first message of the conversation no longer exists.
     func isGone(_ response: HTTPResponse) -> Bool
 
+    /// Whether the service shows an accepted reply by itself, because the first message of the conversation no longer exists.
+    func standsAlone(_ response: HTTPResponse) -> Bool
+
     /// Whether a refusal means that the message is already there, such as an edit that changes nothing.
     func isDone(_ response: HTTPResponse) -> Bool
 
@@ -92,6 +95,7 @@ extension HookReceiver {
     func wait(in response: HTTPResponse) -> Duration? { nil }
     func rest(after response: HTTPResponse) -> Duration? { nil }
     func isGone(_ response: HTTPResponse) -> Bool { false }
+    func standsAlone(_ response: HTTPResponse) -> Bool { false }
     func isDone(_ response: HTTPResponse) -> Bool { false }
     func reference(in response: HTTPResponse) -> JSON? { nil }
     var chat: JSON? { nil }

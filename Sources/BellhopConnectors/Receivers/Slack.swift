@@ -144,6 +144,12 @@ struct SlackReceiver: HookReceiver {
         ].contains(error)
     }
 
+    /// Slack accepts a reply to a deleted message, shows it in the channel, and returns it without `thread_ts` (slack-go, issue 1571).
+    func standsAlone(_ response: HTTPResponse) -> Bool {
+        guard bot != nil, let message = response.json?["message"]?.asObject else { return false }
+        return message["thread_ts"] == nil
+    }
+
     /// A webhook answers plain `ok`. The Web API has a member `ok` in every answer, false in a refusal with status 200.
     func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
         guard bot != nil else {

@@ -141,11 +141,14 @@ extension SimulatedChats.State {
         }
         switch call.path[1] {
         case "chat.postMessage":
-            let thread = body["thread_ts"]?.asString
-            if let thread, find("slack", channel, thread) == nil { throw refusal("thread_not_found") }
+            // A reply to a deleted message is shown in the channel.
+            let thread = body["thread_ts"]?.asString.flatMap { find("slack", channel, $0) == nil ? nil : $0 }
             let stamp = "\(call.request.time / 1_000_000).\(String(1_000_000 + next()).dropFirst())"
             add(call, place: channel, thread: thread, id: stamp, body)
-            return .json(200, ["ok": true, "channel": .string(channel), "ts": .string(stamp)])
+            var message: JSON.Object = ["ts": .string(stamp)]
+            if let thread { message["thread_ts"] = .string(thread) }
+            return .json(
+                200, ["ok": true, "channel": .string(channel), "ts": .string(stamp), "message": .object(message)])
         case "chat.update":
             // A new message may have ten times as much.
             guard (body["text"]?.asString ?? "").utf8.count <= 4000 else { throw refusal("msg_too_long") }
