@@ -100,8 +100,9 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
         let first = attempt.firstMessage.flatMap { $0["chat"] == receiver.chat ? $0 : nil }
         let place = MessagePlace(message, firstMessage: first, abilities)
         var call = MessageCall(message: message, delivery: delivery, place: place, address: hook.address, now: attempt.now)
+        if try await isFirstMessageDeleted(call) { call.place = .new }
         var response = try await hook.answer(to: try request(body, call))
-        if place != .new, receiver.isGone(response) {
+        if call.place != .new, receiver.isGone(response) {
             call.place = .new
             response = try await hook.answer(to: try request(body, call))
         }
@@ -110,6 +111,12 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
         if case .reply = call.place, receiver.standsAlone(response) { call.place = .new }
         let change = call.place.change(message, reference: reference(in: response))
         return Receipt("\(response.status) from \(hook.label)", conversation: change)
+    }
+
+    private func isFirstMessageDeleted(_ call: MessageCall) async throws(Failure) -> Bool {
+        guard call.place != .new, var request = try receiver.lookUp(call) else { return false }
+        request.bodyNotNeededFor = .temporary
+        return receiver.isGone(try await hook.answer(to: request))
     }
 
     private func reference(in response: HTTPResponse) -> JSON? {

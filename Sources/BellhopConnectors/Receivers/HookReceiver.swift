@@ -38,6 +38,10 @@ protocol HookReceiver: Sendable {
     /// The request that sends a rendered message: by default a POST to the address.
     func request(_ rendered: JSON, _ call: MessageCall) throws(Failure) -> HTTPRequest
 
+    /// A request whose answer says whether the first message still exists (``isGone(_:)``), if the service would accept this message
+    /// also for a deleted one, and show it nowhere. Nil if not.
+    func lookUp(_ call: MessageCall) throws(Failure) -> HTTPRequest?
+
     /// A failure that this service reports in its own way, such as an error in an answer of 200 or a code in the body. Nil if the
     /// status decides.
     func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure?
@@ -91,6 +95,7 @@ extension HookReceiver {
 
     static func body(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ settings: Settings) -> JSON { rendered }
     func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest { call.post(rendered) }
+    func lookUp(_ call: MessageCall) -> HTTPRequest? { nil }
     func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? { nil }
     func wait(in response: HTTPResponse) -> Duration? { nil }
     func rest(after response: HTTPResponse) -> Duration? { nil }

@@ -51,12 +51,25 @@ struct MatrixReceiver: HookReceiver {
     var secrets: [String] { [token] }
 
     func request(_ rendered: JSON, _ call: MessageCall) throws(Failure) -> HTTPRequest {
-        let steps = [room, "send", "m.room.message", call.delivery.id.text].map { PercentEncoding.encode($0) }
-        let address = try rethrowing(as: { Failure.badArguments($0.message) }) { () throws(InvalidValue) in
-            try call.address.inside("_matrix/client/v3/rooms/" + steps.joined(separator: "/"))
-        }
-        return call.post(content(rendered, at: call.place), ["Authorization": "Bearer " + token], method: "PUT", to: address)
+        let address = try address(call, "send", "m.room.message", call.delivery.id.text)
+        return call.post(content(rendered, at: call.place), authorization, method: "PUT", to: address)
     }
+
+    /// Servers accept an update of a deleted message, which apps do not show. They show replies to one.
+    func lookUp(_ call: MessageCall) throws(Failure) -> HTTPRequest? {
+        guard case .update(let first) = call.place, let event = first["event"]?.asString else { return nil }
+        return HTTPRequest(
+            "GET", try address(call, "event", event), headers: authorization, notAfter: call.delivery.expires)
+    }
+
+    private func address(_ call: MessageCall, _ steps: String...) throws(Failure) -> HTTPAddress {
+        let path = ([room] + steps).map { PercentEncoding.encode($0) }.joined(separator: "/")
+        return try rethrowing(as: { Failure.badArguments($0.message) }) { () throws(InvalidValue) in
+            try call.address.inside("_matrix/client/v3/rooms/" + path)
+        }
+    }
+
+    private var authorization: HeaderFields { ["Authorization": "Bearer " + token] }
 
     private func content(_ rendered: JSON, at place: MessagePlace) -> JSON {
         var content = rendered.asObject ?? [:]
@@ -106,6 +119,8 @@ struct MatrixReceiver: HookReceiver {
 
     func isGone(_ response: HTTPResponse) -> Bool {
         guard let answer = response.json else { return false }
+        // A deleted event keeps no content.
+        if response.isSuccess { return answer["content"] == .object([:]) }
         // Servers differ here; Synapse says `Can't send relation to unknown event`.
         let isUnknownRelation = answer["error"]?.asString?.contains("unknown event") == true
         return response.status == 404 && answer["errcode"] == "M_NOT_FOUND" || response.status == 400 && isUnknownRelation
@@ -115,7 +130,7 @@ struct MatrixReceiver: HookReceiver {
         guard let address = try? hook.address.inside("_matrix/client/v3/account/whoami") else { return [] }
         return [
             HookProbe(
-                subject: "token", request: HTTPRequest(address, headers: ["Authorization": "Bearer " + token]),
+                subject: "token", request: HTTPRequest(address, headers: authorization),
                 remedy: "set a new `token`", content: "the token's user"
             ) { json in json["user_id"]?.asString.map { "user \($0)" } }
         ]

@@ -38,6 +38,18 @@ extension SimulatedServices.State {
             try checkToken(request)
             return .json(200, ["user_id": "@bellhop:simulator"])
         }
+        if request.method == "GET", path.count == 7, path.prefix(4) == ["_matrix", "client", "v3", "rooms"], path[5] == "event" {
+            try checkToken(request)
+            if let event = events.first(where: { $0.id == path[6] && $0.room == path[4] }) {
+                return .json(200, ["event_id": .string(event.id), "content": event.content])
+            }
+            guard redacted.contains(where: { $0.id == path[6] && $0.room == path[4] }) else {
+                throw refusal(404, "M_NOT_FOUND", "Event not found.")
+            }
+            let because: JSON = ["type": "m.room.redaction"]
+            return .json(
+                200, ["event_id": .string(path[6]), "content": .object([:]), "unsigned": ["redacted_because": because]])
+        }
         guard request.method == "PUT", path.count == 8, path.prefix(4) == ["_matrix", "client", "v3", "rooms"], path[5] == "send",
             path[6] == "m.room.message"
         else { throw refusal(404, "M_UNRECOGNIZED", "Unrecognized request") }
@@ -57,13 +69,18 @@ extension SimulatedServices.State {
         guard content["msgtype"]?.asString != nil, content["body"]?.asString != nil else {
             throw refusal(400, "M_BAD_JSON", "'body' not in content")
         }
-        if let related = content["m.relates_to"]?["event_id"]?.asString {
-            guard let event = events.first(where: { $0.id == related }) else {
+        let related = content["m.relates_to"]?["event_id"]?.asString
+        if let related {
+            guard let event = (events + redacted).first(where: { $0.id == related }) else {
                 throw refusal(400, "M_UNKNOWN", "Can't send relation to unknown event")
             }
             guard event.room == room else { throw refusal(400, "M_UNKNOWN", "Relations must be in the same room") }
         }
         let id = next("$event")
+        // An edit of a deleted event is accepted and never shown.
+        if content["m.relates_to"]?["rel_type"] == "m.replace", redacted.contains(where: { $0.id == related }) {
+            return .json(200, ["event_id": .string(id)])
+        }
         events.append(SimulatedRoomEvent(id: id, room: room, transaction: transaction, content: content))
         return .json(200, ["event_id": .string(id)])
     }

@@ -9,6 +9,8 @@ public final class SimulatedServices: Sendable {
         var alerts: [SimulatedAlert] = []
         var notifications: [SimulatedNotification] = []
         var events: [SimulatedRoomEvent] = []
+        /// Events that were deleted: Matrix keeps them without their content.
+        var redacted: [SimulatedRoomEvent] = []
         /// Keys and tokens that are no longer accepted.
         var revoked: Set<String> = []
         /// The topics of ntfy that need a token.
@@ -33,7 +35,12 @@ public final class SimulatedServices: Sendable {
     /// Removes the account from a room.
     public func closeRoom(_ room: String) { state.withLock { _ = $0.closedRooms.insert(room) } }
     /// Deletes a message from its room.
-    public func redact(_ event: String) { state.withLock { $0.events.removeAll { $0.id == event } } }
+    public func redact(_ event: String) {
+        state.withLock { state in
+            state.redacted += state.events.filter { $0.id == event }
+            state.events.removeAll { $0.id == event }
+        }
+    }
 
     static let paths: Set<String> = ["pagerduty", "opsgenie", "ntfy", "matrix"]
 

@@ -190,18 +190,35 @@ import Testing
         #expect(practice.services.events.last?.content["m.relates_to"] == nil)
     }
 
-    @Test func `a first message that was deleted begins a new conversation`() async throws {
+    @Test func `an update of a message that was deleted begins a new conversation, and a reply stays in its thread`() async throws
+    {
         let practice = matrix
         var message = SampleMessage.full
         message.thread = "INC1"
         let threaded = message
+        message.update = true
+        let update = message
         try await practice.open { connectors in
             let root = try await practice.send(threaded, over: connectors).conversation?.firstMessage
             practice.services.redact(practice.services.events[0].id)
-            let again = try await practice.send(threaded, occasion: "e2", after: root, over: connectors)
-            #expect(again.conversation?.firstMessage?["event"] == .string(practice.services.events[0].id))
-            #expect(practice.services.events[0].content["m.relates_to"] == nil)
+            let reply = try await practice.send(threaded, occasion: "e2", after: root, over: connectors)
+            #expect(reply.conversation == nil)
+            #expect(practice.services.events.last?.content["m.relates_to"]?["rel_type"] == "m.thread")
+            let again = try await practice.send(update, occasion: "e3", after: root, over: connectors)
+            let shown = try #require(practice.services.events.last)
+            #expect(practice.services.events.count == 2 && shown.content["m.relates_to"] == nil)
+            #expect(again.conversation?.firstMessage?["event"] == .string(shown.id))
         }
+    }
+
+    @Test(arguments: [true, false])
+    func `a first message that the server does not know begins a new conversation`(_ update: Bool) async throws {
+        let practice = matrix
+        let message = Message(title: [.text("A")], thread: "INC1", update: update)
+        let unknown: JSON = ["event": "$unknown", "chat": .string(Self.room)]
+        let again = try await practice.open { try await practice.send(message, after: unknown, over: $0) }
+        let shown = try #require(practice.services.events.first)
+        #expect(again.conversation?.firstMessage?["event"] == .string(shown.id) && shown.content["m.relates_to"] == nil)
     }
 
     @Test func `no message or edit is too large for an event, whatever its text`() async throws {
