@@ -130,6 +130,14 @@ import Testing
         Refusal(place: "recipients", reply: "550 5.1.1 No such user", reason: .refused, remedy: .giveUp),
         Refusal(place: "recipients", reply: "450 4.2.1 Greylisted", reason: .dropped, remedy: .retry(after: nil)),
         Refusal(place: "recipients", reply: "421 4.7.0 Closing", reason: .throttled, remedy: .rest(nil)),
+        Refusal(
+            place: "sender", reply: "550 5.4.5 Daily user sending limit exceeded", reason: .throttled,
+            remedy: .rest(.seconds(3600))),
+        Refusal(
+            place: "recipients", reply: "550 5.4.5 Daily user sending limit exceeded", reason: .throttled,
+            remedy: .rest(.seconds(3600))),
+        Refusal(
+            place: "end", reply: "550 5.4.5 Daily user sending limit exceeded", reason: .throttled, remedy: .rest(.seconds(3600))),
         Refusal(place: "data", reply: "554 5.5.1 No", reason: .refused, remedy: .giveUp),
         Refusal(place: "data", reply: "451 4.3.0 Later", reason: .dropped, remedy: .retry(after: nil)),
         Refusal(place: "end", reply: "554 5.7.1 Rejected as spam", reason: .refused, remedy: .giveUp),
