@@ -28,6 +28,9 @@ protocol Markup: Sendable {
     func cost(ofMark mark: String) -> Int
     /// In bytes, the limit of the marks of all links together.
     var linkLimit: Int { get }
+    /// The number of entities, such as a bold text or a link, that an element is for a receiver that limits their number.
+    func entities(_ element: MarkupElement) -> Int
+    var entityLimit: Int { get }
 }
 
 extension Markup {
@@ -40,6 +43,8 @@ extension Markup {
     func cost(of character: Character, escaped: Substring) -> Int { escaped.unicodeScalars.count }
     func cost(ofMark mark: String) -> Int { mark.unicodeScalars.count }
     var linkLimit: Int { .max }
+    func entities(_ element: MarkupElement) -> Int { 0 }
+    var entityLimit: Int { .max }
 }
 
 /// The place of a character of text.
@@ -97,6 +102,8 @@ struct JSONBytes<Base: Markup>: Markup {
     func cost(of character: Character, escaped: Substring) -> Int { Self.bytes(escaped) }
     func cost(ofMark mark: String) -> Int { Self.bytes(mark) }
     var linkLimit: Int { base.linkLimit }
+    func entities(_ element: MarkupElement) -> Int { base.entities(element) }
+    var entityLimit: Int { base.entityLimit }
 
     /// Quotation marks, backslashes, line breaks and tabs take two.
     static func bytes(_ text: some StringProtocol) -> Int {

@@ -11,6 +11,8 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
     private(set) var room: Int
     /// The rest of the bytes that the marks of links may have.
     private(set) var linkRoom: Int
+    /// How many more entities (``Markup/entities(_:)``) may be written; further texts have no marks.
+    private(set) var entityRoom: Int
     /// Whether something did not fit.
     private(set) var wasCut = false
     private var isFull = false
@@ -22,22 +24,26 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
         self.flavour = flavour
         self.room = room
         linkRoom = flavour.linkLimit
+        entityRoom = flavour.entityLimit
     }
 
     var isEmpty: Bool { text.isEmpty }
 
-    /// Runs a closure within a part of the room, and of that for links. Text after the closure is written even if the closure's
-    /// text was cut.
-    mutating func within(_ limit: Int, links: Int = .max, _ body: (inout Self) -> Void) {
+    /// Runs a closure within a part of the room, and of that for links and entities. Text after the closure is written even if the
+    /// closure's text was cut.
+    mutating func within(_ limit: Int, links: Int = .max, entities: Int = .max, _ body: (inout Self) -> Void) {
         let outside = room - max(min(limit, room), 0)
         let linksOutside = linkRoom - min(links, linkRoom)
+        let entitiesOutside = entityRoom - min(entities, entityRoom)
         let wasFull = isFull
         room -= outside
         linkRoom -= linksOutside
+        entityRoom -= entitiesOutside
         isFull = wasFull || room <= 0
         body(&self)
         room += outside
         linkRoom += linksOutside
+        entityRoom += entitiesOutside
         isFull = wasFull
     }
 
@@ -58,9 +64,9 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
 
     /// Writes an element around the body's text; writes nothing if the text is empty.
     mutating func element(_ element: MarkupElement, _ body: (inout Self) -> Void) {
-        let marks = flavour.marks(element)
         guard !isFull else { return }
         let before = self
+        let marks = marks(of: element)
         let cost = flavour.cost(ofMark: marks.close)
         guard room > flavour.cost(ofMark: marks.open) + cost else { return cut() }
         _ = mark(marks.open)
@@ -69,6 +75,14 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
         body(&self)
         room += cost
         close(marks.close, cost: cost, after: begin, else: before)
+    }
+
+    /// The marks of an element; none if its entities do not fit.
+    private mutating func marks(of element: MarkupElement) -> MarkupMarks {
+        let entities = flavour.entities(element)
+        guard entities <= entityRoom else { return MarkupMarks() }
+        entityRoom -= entities
+        return flavour.marks(element)
     }
 
     /// Writes a closing mark; returns to the state before the opening one if there is no text since.
@@ -105,8 +119,9 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
     }
 
     private mutating func raw(_ markup: String) {
-        guard markup.utf8.count <= linkRoom, mark(markup) else { return cut() }
+        guard markup.utf8.count <= linkRoom, entityRoom > 0, mark(markup) else { return cut() }
         linkRoom -= markup.utf8.count
+        entityRoom -= 1
     }
 
     /// Writes the lines of a list that fit completely, and a line that counts the others.
@@ -155,7 +170,9 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
                 switch run {
                 case .lineBreak: fits(flavour.lineBreak, reserve) && mark(flavour.lineBreak)
                 case .link(let address, let label): link(address, label, reserve: reserve)
-                case .text(let words, let style) where style != .plain && (style != .code || flavour.canBeCode(words)):
+                case .text(let words, let style)
+                where style != .plain && (style != .code || flavour.canBeCode(words))
+                    && flavour.entities(style.element) <= entityRoom:
                     styled(words, style, before: next, reserve: reserve)
                 case .text(let words, _): characters(words, at: .text, reserve: reserve)
                 }
@@ -167,7 +184,8 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
     private enum Place { case text, code }
 
     private mutating func styled(_ words: String, _ style: StyledText.Style, before next: StyledText.Run?, reserve: Int) -> Bool {
-        let marks = flavour.marks(style.element)
+        let before = self
+        let marks = marks(of: style.element)
         let isGuarded = flavour.guardsEmphasis && style != .code
         // Without the guards, Markdown would join adjacent marks, or not recognize a mark beside punctuation.
         let opening = (isGuarded && text.utf8.last == UInt8(ascii: "*") ? Self.guardText : "") + marks.open
@@ -175,7 +193,6 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
         let closing =
             (isGuarded && words.unicodeScalars.last?.isPunctuation == true && next.hasWord ? Self.guardText : "") + marks.close
         let cost = flavour.cost(ofMark: closing)
-        let before = self
         guard fits(opening + inner, cost + reserve), mark(opening), mark(inner) else {
             self = before
             return false
@@ -190,15 +207,18 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
 
     /// Writes a link, or only its label if the address does not fit.
     private mutating func link(_ address: LinkAddress, _ label: String, reserve: Int) -> Bool {
-        let marks = flavour.marks(.link(address, isBare: label == address.text))
+        let element = MarkupElement.link(address, isBare: label == address.text)
+        let marks = flavour.marks(element)
         let cost = flavour.cost(ofMark: marks.close)
         let bytes = marks.open.utf8.count + marks.close.utf8.count
         let before = self
-        guard bytes <= linkRoom, fits(marks.open, cost + reserve), mark(marks.open) else {
+        let entities = flavour.entities(element)
+        guard bytes <= linkRoom, entities <= entityRoom, fits(marks.open, cost + reserve), mark(marks.open) else {
             wasCut = true
             return characters(label, at: .text, reserve: reserve)
         }
         linkRoom -= bytes
+        entityRoom -= entities
         let begin = text.utf8.count
         let isWhole = characters(label, at: .text, reserve: cost + reserve)
         close(marks.close, cost: cost, after: begin, else: before)

@@ -39,9 +39,11 @@ struct MessageText<Flavour: Markup>: Sendable {
         let separator = flavour.cost(ofMark: flavour.blockSeparator)
         let reserve = tail.isEmpty ? 0 : limit - tail.room + separator
         var writer = MarkupWriter(flavour, room: limit)
-        writer.within(limit - reserve, links: tail.linkRoom) { writer in
+        writer.within(limit - reserve, links: tail.linkRoom, entities: tail.entityRoom) { writer in
             // Mentions take at most half of the room, so that the text remains.
-            writer.within(writer.room / 2, links: writer.linkRoom / 2) { $0.block(.paragraph) { $0.mentions(mentions) } }
+            writer.within(writer.room / 2, links: writer.linkRoom / 2, entities: writer.entityRoom / 2) { writer in
+                writer.block(.paragraph) { $0.mentions(mentions) }
+            }
             if parts.contains(.title) {
                 writer.within(longestTitle) { writer in
                     writer.block(.title) { $0.write(StyledText(MessageTitle.text(message, origin))) }

@@ -204,6 +204,18 @@ struct TelegramMarkup: Markup {
     /// (`ENTITIES_TOO_LONG`; tdlib/telegram-bot-api, issue 165).
     var linkLimit: Int { 8000 }
 
+    func entities(_ element: MarkupElement) -> Int {
+        switch element {
+        case .strong, .title, .heading, .fieldName, .emphasis, .note, .origin, .code, .link: 1
+        case .strongEmphasis: 2
+        case .item, .fieldValue, .paragraph, .list, .fields, .field, .action: 0
+        }
+    }
+
+    /// Telegram ignores all after the first 100, some of which it finds in plain text, such as addresses and hashtags
+    /// (rubenlagus/TelegramBots, issue 854).
+    var entityLimit: Int { 80 }
+
     /// A user's number, or a name with or without `@`. Telegram has no groups.
     static func mention(_ mention: Message.Mention) -> String? {
         guard case .user(let id) = mention else { return nil }

@@ -166,6 +166,24 @@ import Testing
         #expect(tags.count > 60 && tags.reduce(0, +) <= 8000)
     }
 
+    @Test func `a message has no more entities than Telegram shows, of which the last is its own link`() {
+        let items = (0..<20).map { number -> [Message.Inline] in
+            [
+                .link(label: [.value("item\(number);")], address: [.value("https://x.example/\(number)")]), .text(" "),
+                .strong([.value("high")]), .text(" "), .code([.value("open")]),
+            ]
+        }
+        var message = Message(title: [.text("Title")])
+        message.sections = (0..<3).map { .init(title: [.text("Part \($0)")], list: .init(items: items)) }
+        message.link = .init(label: "Open", address: "https://x.example/own")
+        let text = TelegramReceiver.render(message, from: SampleMessage.origin)["text"]?.asString ?? ""
+        let tags = text.matches(of: /<(b|i|code|a)[ >]/).count
+        #expect(tags > 50 && tags <= 80)
+        let read = RenderedKind.telegram.read(message)
+        #expect(read.text.matches(of: /item[0-9]+;highopen/).count == 60, "\(read.text)")
+        #expect(read.marks.contains { $0.style.link == "https://x.example/own" } && read.surprises.isEmpty)
+    }
+
     @Test(
         arguments: [
             [Message.Inline.text("one"), .lineBreak, .value("two")], [.value("one"), .text("\n"), .value("two")],
