@@ -105,7 +105,8 @@ struct MatrixReceiver: HookReceiver {
         case "M_FORBIDDEN":
             return Failure(
                 .forbidden, .pauseReceiver, "\(hook.label) does not let the account write to the room\(words) Has it joined?")
-        case "M_USER_SUSPENDED", "M_CONSENT_NOT_GIVEN":
+        // The last one is a limit that the server's administrator can raise, such as the number of its users.
+        case "M_USER_SUSPENDED", "M_CONSENT_NOT_GIVEN", "M_RESOURCE_LIMIT_EXCEEDED":
             return Failure(.forbidden, .pauseReceiver, "\(hook.label) does not let the account write anything\(words)")
         case "M_TOO_LARGE": return Failure(.tooLarge, .giveUp, "\(hook.label) refuses the message as too large\(words)")
         default: return nil

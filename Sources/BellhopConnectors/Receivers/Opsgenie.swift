@@ -60,12 +60,13 @@ struct OpsgenieReceiver: HookReceiver {
             notAfter: notAfter)
     }
 
-    /// Opsgenie answers 202 with the id of a request that it performs later.
+    /// Opsgenie answers 202 with the id of a request that it performs later, and 402 if the account's plan does not include this.
     func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
-        if response.status == 403 {
+        if [402, 403].contains(response.status) {
             return Failure(
                 .forbidden, .pauseReceiver,
-                "\(hook.label) does not let this key create alerts\(hook.words(of: response)) Check the integration's rights.")
+                "\(hook.label) does not let this key create alerts\(hook.words(of: response)) Check the integration's rights and the account's plan."
+            )
         }
         guard response.isSuccess, response.json?["requestId"]?.asString == nil else { return nil }
         return hook.unexpected(response, instead: "a requestId")

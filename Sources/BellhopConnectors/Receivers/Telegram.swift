@@ -151,7 +151,7 @@ struct TelegramReceiver: HookReceiver {
     /// Descriptions, with 400, of a chat or topic in which the bot cannot write until a person changes something.
     private static let closed = [
         "message thread not found", "topic_closed", "topic_deleted", "not enough rights", "have no rights to send",
-        "chat_write_forbidden", "need administrator rights",
+        "chat_write_forbidden", "need administrator rights", "chat_admin_required", "chat_restricted",
     ]
 
     private static func words(_ response: HTTPResponse) -> String {

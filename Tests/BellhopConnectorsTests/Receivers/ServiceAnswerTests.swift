@@ -96,6 +96,13 @@ import Testing
             words: "takes no post without a tag"),
         Case(
             kind: "matrix", status: 403, body: #"{"errcode":"M_USER_SUSPENDED","error":"Suspended"}"#, words: "write anything: "),
+        Case(
+            kind: "matrix", status: 403, body: #"{"errcode":"M_RESOURCE_LIMIT_EXCEEDED","error":"Too many users"}"#,
+            words: "write anything: "),
+        Case(
+            kind: "telegram", status: 400, body: #"{"ok":false,"error_code":400,"description":"Bad Request: CHAT_RESTRICTED"}"#,
+            words: "CHAT_RESTRICTED"),
+        Case(kind: "opsgenie", status: 402, body: #"{"message":"Not in your plan"}"#, words: "the account's plan"),
         Case(kind: "pagerduty", status: 400, body: "Invalid routing key", words: "does not accept the routing key"),
         Case(
             kind: "pagerduty", status: 400,
