@@ -136,11 +136,12 @@ struct SlackReceiver: HookReceiver {
         return ["ts": ts, "channel": channel]
     }
 
+    /// Also where the message can no longer have replies.
     func isGone(_ response: HTTPResponse) -> Bool {
         guard bot != nil, let error = response.json?["error"]?.asString else { return false }
         return [
             "message_not_found", "thread_not_found", "cant_update_message", "edit_window_closed", "cannot_reply_to_message",
-            "restricted_action_thread_locked",
+            "restricted_action_thread_locked", "restricted_action_non_threadable_channel",
         ].contains(error)
     }
 

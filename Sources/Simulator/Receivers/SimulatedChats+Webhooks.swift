@@ -116,7 +116,8 @@ extension SimulatedChats.State {
         return Reply(202)
     }
 
-    /// `/slack/api/{method}`. The channel C404 does not exist. Everything is answered with 200, but for too many requests.
+    /// `/slack/api/{method}`. The channel C404 does not exist, and C403 takes no replies. Everything is answered with 200, but for too
+    /// many requests.
     mutating func slack(_ call: ChatCall) throws(Refusal) -> Reply {
         func refusal(_ error: String) -> Refusal { Refusal(200, ["ok": false, "error": .string(error)]) }
         switch call.fault {
@@ -141,6 +142,7 @@ extension SimulatedChats.State {
         }
         switch call.path[1] {
         case "chat.postMessage":
+            if channel == "C403", body["thread_ts"] != nil { throw refusal("restricted_action_non_threadable_channel") }
             // A reply to a deleted message is shown in the channel.
             let thread = body["thread_ts"]?.asString.flatMap { find("slack", channel, $0) == nil ? nil : $0 }
             let stamp = "\(call.request.time / 1_000_000).\(String(1_000_000 + next()).dropFirst())"

@@ -164,6 +164,15 @@ import Testing
         }
     }
 
+    @Test func `in a channel of Slack that takes no replies, each message of a thread stands by itself`() async throws {
+        var chat = Chat.slack
+        chat.settings = { ["url": .string($0 + "/slack/api"), "token": "xoxb-SECRETSECRET", "channel": "C403"] }
+        try await open(chat) { sender in
+            for title in ["one", "two"] { try await sender.send(Self.message(title, thread: "INC1")) }
+            #expect(sender.chats.messages.map(\.thread) == [nil, nil])
+        }
+    }
+
     @Test func `an update of a post that Discord has archived begins a new post`() async throws {
         try await open(.forum) { sender in
             try await sender.send(Self.message("one", thread: "INC1"))
