@@ -112,6 +112,23 @@ import Testing
         }
     }
 
+    @Test func `an id with which several events begin is refused, as an empty one is`() async throws {
+        let fixture = try await ConsoleFixture()
+        // More than the sixteen first digits that an id may have.
+        let events = try await fixture.happen((0..<17).map { "Task \($0)" })
+        let starts = Dictionary(grouping: events) { String($0.id.text.prefix(1)) }
+        let start = try #require(starts.first { $0.value.count > 1 }?.key)
+        for path in ["/explanations?event=", "/explanations/test?event=", "/events/"] {
+            #expect(await fixture.api("GET", path + start, as: .operator).status == 409, "\(path)")
+            #expect(await fixture.api("GET", path + events[0].id.text, as: .operator).status == 200, "\(path)")
+        }
+        for path in ["/explanations?event=", "/explanations?task=", "/explanations/test?event="] {
+            #expect(await fixture.api("GET", path, as: .operator).status == 400, "\(path)")
+        }
+        let browser = try await fixture.logIn(as: .operator)
+        for path in ["/events/\(start)", "/events/\(start)/test"] { #expect(await browser.get(path).status == 409, "\(path)") }
+    }
+
     @Test func `a search takes a condition of the rules, and a wrong condition is explained`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer", "Scanner", "Printer"])

@@ -183,6 +183,9 @@ import Testing
             ("/events?since=soon", "Der Filter `since` ist eine Zeitspanne wie 7d."),
             ("/rules/acknowledge/workbench", "Dafür ist die Rolle `operator` nötig; Ihre ist `viewer`."),
             ("/backtests/0123", "Es gibt keinen Rückblick-Test `0123`"), ("/tasks/INC9", "`INC9`"),
+            ("/events/0123", "Es gibt kein Ereignis `0123`, oder es ist nicht mehr gespeichert."),
+            ("/deliveries/0123", "Es gibt keine Zustellung `0123`, oder sie ist nicht mehr gespeichert."),
+            ("/deliveries?zzzzzzz=x", "Es gibt keinen Filter `zzzzzzz`; es gibt: `state`"),
         ] {
             let text = await browser.get(address, language: "de").text
             #expect(text.contains("role=\"alert\">") && text.contains(words), "\(address)")

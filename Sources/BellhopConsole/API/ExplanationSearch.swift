@@ -8,22 +8,14 @@ struct ExplanationSearch: Sendable {
     /// Whether the rules in force could be loaded.
     private let hasRules: Bool
 
-    /// - Throws: 404 if no event is stored.
     init(_ call: Call) async throws(Problem) {
-        guard (call.text("task") == nil) != (call.text("event") == nil) else {
-            throw Problem(400, "Give either `task` or `event`.")
-        }
         try await self.init(
             call, task: call.text("task"), event: call.text("event"), rule: call.text("rule"),
             limit: Int(call.number("limit") ?? 20))
     }
 
     init(_ call: Call, task: String?, event: String?, rule: String? = nil, limit: Int = 20) async throws(Problem) {
-        let answer = try await call.ask(.history(HistoryQuery(task: task, event: event, limit: event == nil ? limit : 1)))
-        let facts = ExplanationFacts(rows: answer.rows, end: answer.end)
-        if facts.events.isEmpty {
-            throw Problem(404, "No event is stored about \(task.map { "a task `\($0)`" } ?? "an event `\(event ?? "")`").")
-        }
+        let facts = try await call.history(task: task, event: event, limit: limit)
         let book = Self.book(call.view)
         let tasks: [Scope.ID: [Snapshot]]
         do throws(StoreError) {
@@ -47,4 +39,33 @@ struct ExplanationSearch: Sendable {
             view.file(path).map { RuleFile(path: path, bytes: $0) }
         }
     }
+}
+
+extension Call {
+    /// What is stored about a task's newest events, or about an event by its id or the start of one.
+    ///
+    /// - Throws: 400 unless exactly one of both is named, 404 if no event is stored, 409 if several events have such an id.
+    func history(task: String?, event: String?, limit: Int) async throws(Problem) -> ExplanationFacts {
+        guard (task == nil) != (event == nil), let name = task ?? event, !name.isEmpty else {
+            throw Problem(400, "Give either `task` or `event`.")
+        }
+        let facts = try await history(HistoryQuery(task: task, event: event, limit: event == nil ? limit : 1))
+        if facts.events.isEmpty {
+            throw event == nil ? Problem(404, "No event is stored about a task `\(name)`.") : Problem(unstored: "event", name)
+        }
+        if event != nil, facts.isCut { throw Problem(ambiguous: name) }
+        return facts
+    }
+
+    func history(_ query: HistoryQuery) async throws(Problem) -> ExplanationFacts {
+        let answer = try await ask(.history(query))
+        return ExplanationFacts(rows: answer.rows, end: answer.end)
+    }
+}
+
+extension Problem {
+    /// That nothing has an id, or begins with it.
+    init(unstored what: String, _ id: String) { self.init(404, "There is no \(what) `\(id)`, or it is no longer stored.") }
+
+    init(ambiguous id: String) { self.init(409, "Several have an id that begins with `\(id)`. Give more of it.") }
 }

@@ -132,7 +132,7 @@ extension Operations {
                 .init("task", "A task's number, sys_id or subject."), .init("event", "An event's id or the start of one."),
                 .init("rule", "Only what this rule did."),
                 .init("limit", "The most events, the newest; 20 by default.", .count(most: 1000)),
-            ], content: .json(.named("Explanation")), problems: [404]
+            ], content: .json(.named("Explanation")), problems: [404, 409]
         ) { call async throws(Problem) in .json(try await ExplanationSearch(call).json(isWhole: call.text("rule") != nil)) },
         Operation(
             id: "audit", method: .get, path: "/audit", summary: "The rows of the audit, newest first.", role: .viewer,
@@ -168,11 +168,9 @@ extension Operations {
         let id = call.path[what] ?? ""
         let rows = try await call.ask(inquiry).rows
         guard let row = rows.first(where: { $0["id"]?.asString == id }) ?? rows.first else {
-            throw Problem(404, "There is no \(what) `\(id)`.")
+            throw Problem(unstored: what, id)
         }
-        guard rows.count == 1 || row["id"]?.asString == id else {
-            throw Problem(409, "Several have an id that begins with `\(id)`. Give more of it.")
-        }
+        guard rows.count == 1 || row["id"]?.asString == id else { throw Problem(ambiguous: id) }
         return row
     }
 

@@ -35,9 +35,6 @@ extension Operations {
                     ("problems", .list(.text("Why the test does not pass yet."))),
                 ])), problems: [404, 422]
         ) { call async throws(Problem) in
-            guard (call.text("task") == nil) != (call.text("event") == nil) else {
-                throw Problem(400, "Give either `task` or `event`.")
-            }
             let test = try await TestCaseFromEvents(call, task: call.text("task"), event: call.text("event")).test
             return .json(["text": .string(test.text), "problems": .array(test.problems.map { .string($0.rendered()) })])
         },
@@ -99,14 +96,12 @@ struct TestCaseFromEvents: Sendable {
 
     /// - Throws: 404 if no event is stored, 422 if a test cannot express it.
     init(_ call: Call, task: String?, event id: String?) async throws(Problem) {
-        let asked = try await Self.facts(call, HistoryQuery(task: task, event: id, limit: id == nil ? 50 : 1))
-        guard let last = asked.events.last else {
-            throw Problem(404, "No event is stored about \(task.map { "a task `\($0)`" } ?? "an event `\(id ?? "")`").")
-        }
+        let asked = try await call.history(task: task, event: id, limit: 50)
+        let last = asked.events[asked.events.count - 1]
         var known = [asked]
-        if id != nil { known.append(try await Self.facts(call, HistoryQuery(task: last.event.subject, limit: 50))) }
+        if id != nil { known.append(try await call.history(HistoryQuery(task: last.event.subject, limit: 50))) }
         let place = known.flatMap(\.events).map(\.sequence).max() ?? last.sequence
-        known.append(try await Self.facts(call, HistoryQuery(through: place, limit: Self.maxNeighbours)))
+        known.append(try await call.history(HistoryQuery(through: place, limit: Self.maxNeighbours)))
         known[0].takeSilences(try await call.ask(.silences(ended: true)).end)
         let turn = try call.jobs.checkLimit.enter()
         defer { turn.leave() }
@@ -114,10 +109,5 @@ struct TestCaseFromEvents: Sendable {
         test = try call.checked { book throws(Diagnostics) in
             try book.explainable(files).explainedTest(of: id == nil ? nil : last, in: facts, files: files)
         }
-    }
-
-    private static func facts(_ call: Call, _ query: HistoryQuery) async throws(Problem) -> ExplanationFacts {
-        let answer = try await call.ask(.history(query))
-        return ExplanationFacts(rows: answer.rows, end: answer.end)
     }
 }

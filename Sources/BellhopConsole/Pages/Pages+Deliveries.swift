@@ -156,8 +156,7 @@ extension Pages {
             event = try await context.call().ask(.events(query)).rows.first?["id"]?.asString
         }
         guard let event else { return [] }
-        let answer = try await context.call().ask(.history(HistoryQuery(event: event, limit: 1)))
-        let deliveries = ExplanationFacts(rows: answer.rows, end: answer.end).deliveries
+        let deliveries = try await context.call().history(HistoryQuery(event: event, limit: 1)).deliveries
         return deliveries.first { $0.id == row["id"].textOrEmpty }?.attempts ?? []
     }
 

@@ -76,7 +76,7 @@ extension Pages {
     static func event(_ context: PageContext, _ id: String) async throws(Problem) -> ConsoleAnswer {
         let t = context.t
         let story = try await ExplanationSearch(context.call(), task: nil, event: id)
-        guard let account = story.explanation.events.first else { throw Problem(404, "There is no event `\(id)`.") }
+        guard let account = story.explanation.events.first else { throw Problem(unstored: "event", id) }
         let acts: HTML =
             context.may(.operator)
             ? """

@@ -232,13 +232,16 @@ extension Words {
         .init("There is no rule `%`.", "Es gibt keine Regel `%`."),
         .init("There is no connection `%`: did you mean `%`?", "Es gibt keine Verbindung `%`: meinten Sie `%`?"),
         .init("There is no connection `%`.", "Es gibt keine Verbindung `%`."),
-        .init("There is no event `%`.", "Es gibt kein Ereignis `%`."),
-        .init("There is no delivery `%`.", "Es gibt keine Zustellung `%`."),
+        .init(
+            "There is no event `%`, or it is no longer stored.", "Es gibt kein Ereignis `%`, oder es ist nicht mehr gespeichert."),
+        .init(
+            "There is no delivery `%`, or it is no longer stored.",
+            "Es gibt keine Zustellung `%`, oder sie ist nicht mehr gespeichert."),
         .init("No event is stored about a task `%`.", "Zu einer Aufgabe `%` ist kein Ereignis gespeichert."),
-        .init("No event is stored about an event `%`.", "Ein Ereignis `%` ist nicht gespeichert."),
         .init(
             "There is no back-test `%`: reports are kept for an hour.",
             "Es gibt keinen Rückblick-Test `%`: Berichte werden eine Stunde lang aufbewahrt."),
+        // Before the next sentence, which would match its end, too.
         .init("There is no parameter `%`; there are: %.", "Es gibt keinen Filter `%`; es gibt: %."),
         .init("There is no parameter `%`.", "Es gibt keinen Filter `%`."),
         .init("There is no parameter `%`: did you mean `%`?", "Es gibt keinen Filter `%`: meinten Sie `%`?"),
