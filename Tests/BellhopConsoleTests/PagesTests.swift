@@ -278,11 +278,32 @@ import Testing
         let query = "state=available&before=1000"
         let page = await browser.get("/deliveries?" + query).text
         #expect(page.contains("name=\"query\" value=\"\(HTML(escaping: query).text)\""), "\(page)")
-        let decided = await browser.post("/deliveries", [("command", "retry"), ("query", query)])
-        #expect(decided.field("Location") == "/deliveries?" + query)
+        let back = await browser.post("/deliveries", [("command", "retry"), ("query", query)]).field("Location") ?? ""
+        #expect(back == "/deliveries?" + query + "&changed=0&refused=0")
+        let next = await browser.get(back).text
+        #expect(next.contains("<p class=\"bad\" role=\"status\">Choose at least one delivery.</p>"))
+        #expect(next.contains("name=\"query\" value=\"\(HTML(escaping: query).text)\"") && !next.contains("role=\"alert\""))
         // Without a delivery to decide about, there is no form.
         _ = try await fixture.happen(["Mail"], from: 10)
         #expect(await !browser.get("/deliveries?state=shadow").text.contains("name=\"query\""))
+    }
+
+    @Test func `a decision says how many deliveries it changed, and how many their states did not allow`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen(["One", "Two", "Three"], initial: .available)
+        let browser = try await fixture.logIn(as: .operator)
+        let ids = await fixture.api("GET", "/deliveries").json["deliveries"].elements.map { $0["id"].textOrEmpty }
+        let page = await browser.get("/deliveries").text
+        #expect(page.contains("<label><input type=\"checkbox\" name=\"page\" value=\"\(ids.joined(separator: " "))\">"))
+        let address = "/deliveries/\(ids[0])"
+        #expect(await browser.post(address + "/drop").field("Location") == address + "?changed=1&refused=0")
+        // Another tab still shows it as it was.
+        let late = await browser.post(address + "/retry").field("Location") ?? ""
+        #expect(late == address + "?changed=0&refused=1")
+        let german = await browser.get(late, language: "de").text
+        #expect(german.contains("Geändert: 0 <span class=\"bad\">Nicht geändert, weil ihr Zustand es nicht zulässt: 1</span>"))
+        let all = [("command", "drop"), ("delivery", ids[1]), ("page", ids.joined(separator: " "))]
+        #expect(await browser.post("/deliveries", all).field("Location") == "/deliveries?changed=2&refused=1")
     }
 
     @Test func `a summary of an event says what failed`() {

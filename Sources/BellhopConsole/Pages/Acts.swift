@@ -12,12 +12,16 @@ extension Pages {
             return answer
         },
         Page("/deliveries", .post, role: .operator) { context, _ throws(Problem) in
-            let ids = context.request.form.filter { $0.name == "delivery" }.map(\.value)
+            let chosen = context.request.form.filter { $0.name == "delivery" }.map(\.value)
+            let page = context.request.entered("page").split(separator: " ").map(String.init)
             guard let command = context.request.field("command").flatMap(DeliveryCommand.init(rawValue:)) else {
                 throw Problem(400, "The form names no command.")
             }
-            if !ids.isEmpty { _ = try await context.call().ask(.apply(command, deliveries: ids)) }
-            return .seeOther("/deliveries?" + (context.request.field("query") ?? ""))
+            let ids = (chosen + page).unique()
+            let query = context.request.entered("query")
+            return try await decided(
+                ids.isEmpty ? nil : context.call().ask(.apply(command, deliveries: ids)).end,
+                then: "/deliveries?" + (query.isEmpty ? "" : query + "&"))
         },
         decide(.retry),
         decide(.drop),
@@ -97,9 +101,16 @@ extension Pages {
     private static func decide(_ command: DeliveryCommand) -> Page {
         Page("/deliveries/{delivery}/\(command.rawValue)", .post, role: .operator) { context, name throws(Problem) in
             let id = try await Operations.delivery(context.call(path: ["delivery": name]))["id"].textOrEmpty
-            _ = try await context.call().ask(.apply(command, deliveries: [id]))
-            return .seeOther("/deliveries/" + id)
+            let end = try await context.call().ask(.apply(command, deliveries: [id])).end
+            return decided(end, then: "/deliveries/" + id + "?")
         }
+    }
+
+    /// Leads to a page that says how many deliveries a decision changed.
+    ///
+    /// - Parameter end: the answer to the decision; nil if no delivery was chosen.
+    private static func decided(_ end: JSON?, then address: String) -> ConsoleAnswer {
+        .seeOther("\(address)changed=\(end?["changed"]?.asInt ?? 0)&refused=\(end?["refused"]?.asInt ?? 0)")
     }
 
     private static func edit(_ context: PageContext, _ id: String) async throws(Problem) -> ConsoleAnswer {

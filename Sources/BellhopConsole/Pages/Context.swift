@@ -27,11 +27,12 @@ struct PageContext: Sendable {
         Call(self, query: query.filter { !$0.value.isEmpty }, path: path, body: body)
     }
 
+    /// - Parameter own: names in the address that are the page's own.
     /// - Throws: 400 if the page's address has a filter or a position that this operation of the API refuses.
-    func checkQuery(of id: String) throws(Problem) {
+    func checkQuery(of id: String, besides own: [String] = []) throws(Problem) {
         guard let operation = Operations.all.first(where: { $0.id == id }) else { preconditionFailure("no operation \(id)") }
         // Forms send empty values for empty fields.
-        try operation.check(request.query.filter { !$0.value.isEmpty })
+        try operation.check(request.query.filter { !$0.value.isEmpty && !own.contains($0.name) })
     }
 
     /// The message about a mistake in a search's filters, to be shown beside the form.

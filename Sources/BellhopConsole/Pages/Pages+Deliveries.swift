@@ -10,7 +10,7 @@ extension Pages {
         let query = context.filters("state", "rule", "receiver", "where", "since")
         var (rows, next, complaint): ([JSON], Int64?, HTML) = ([], nil, "")
         do throws(Problem) {
-            try context.checkQuery(of: "deliveries")
+            try context.checkQuery(of: "deliveries", besides: decisionCounts)
             let found = try await DeliverySearch(context.call(query)).rows(
                 limit: 50, before: request.value("before").flatMap { Int64($0) })
             (rows, next, complaint) = (found.rows, found.next, context.note(found.failures))
@@ -18,7 +18,7 @@ extension Pages {
             complaint = try context.complaint(error)
         }
         let address = PercentEncoding.query(query.map { ($0.name, $0.value) })
-        let here = PercentEncoding.query(request.query.map { ($0.name, $0.value) })
+        let here = PercentEncoding.query(request.query.filter { !decisionCounts.contains($0.name) }.map { ($0.name, $0.value) })
         let options = DeliveryState.allCases.map { state -> HTML in
             "<option value=\"\(state.rawValue)\"\(states.contains(state) ? " selected" : "" as HTML)>\(t(state.rawValue))</option>"
         }
@@ -30,21 +30,38 @@ extension Pages {
             \(field("since", t("Since"), request.value("since"), hint: "7d"))<button>\(t("Search"))</button></form>
             """
         let table = table(context, rows)
+        let open = rows.filter { canDecide(context, $0) }.map { $0["id"].textOrEmpty }
         let list: HTML =
-            rows.contains { canDecide(context, $0) }
-            ? """
+            open.isEmpty
+            ? table
+            : """
             <form method="post" action="/deliveries">\(context.formToken)<input type="hidden" name="query" value="\(here)">
-            \(table)<p><button name="command" value="retry">\(t("Retry"))</button>
-            <button class="danger" name="command" value="drop">\(t("Drop"))</button></p></form>
+            \(table)<div class="decide"><label><input type="checkbox" name="page" value="\(open.joined(separator: " "))"> \(t("Choose all of this page"))</label>
+            <button name="command" value="retry">\(t("Retry"))</button>
+            <button class="danger" name="command" value="drop">\(t("Drop"))</button></div></form>
             """
-            : table
         let older = context.nextPage("/deliveries?\(address)&before=", next.map { String($0) }, t("Older"))
-        return page(context, t("Deliveries"), form + complaint + list + older)
+        return page(context, t("Deliveries"), form + complaint + decisionNote(context) + list + older)
     }
 
-    /// Whether the visitor can retry or drop a delivery.
-    private static func canDecide(_ context: PageContext, _ row: JSON) -> Bool {
-        context.may(.operator) && ["dead", "held", "quiet", "available"].contains(row["state"].textOrEmpty)
+    /// The names in an address that say how many deliveries a decision changed, and how many it did not.
+    private static let decisionCounts = ["changed", "refused"]
+
+    /// What a decision changed; empty if the visitor has not just decided.
+    private static func decisionNote(_ context: PageContext) -> HTML {
+        let t = context.t
+        let counts = decisionCounts.compactMap { context.request.value($0).flatMap { Int($0) } }
+        guard counts.count == 2 else { return "" }
+        if counts == [0, 0] { return "<p class=\"bad\" role=\"status\">\(t("Choose at least one delivery."))</p>" }
+        let refused: HTML =
+            counts[1] == 0
+            ? "" : " <span class=\"bad\">\(t("Not changed, because their state does not allow it")): \(counts[1])</span>"
+        return "<p role=\"status\">\(t("Changed")): \(counts[0])\(refused)</p>"
+    }
+
+    /// Whether the visitor may apply a command to a delivery. More of them can be dropped than retried.
+    private static func canDecide(_ context: PageContext, _ row: JSON, by command: DeliveryCommand = .drop) -> Bool {
+        context.may(.operator) && command.states.map(\.rawValue).contains(row["state"].textOrEmpty)
     }
 
     private static func table(_ context: PageContext, _ rows: [JSON]) -> HTML {
@@ -97,10 +114,10 @@ extension Pages {
         ])
         let address = "/deliveries/" + whole
         var acts: HTML = ""
-        if canDecide(context, row) {
-            acts =
-                context.button(address + "/retry", t("Retry")) + context.button(address + "/drop", t("Drop"), isDangerous: true)
-            if state == .dead || state == .held { acts += "<a class=\"button\" href=\"\(address)/edit\">\(t("Edit"))</a>" }
+        if canDecide(context, row, by: .retry) { acts += context.button(address + "/retry", t("Retry")) }
+        if canDecide(context, row) { acts += context.button(address + "/drop", t("Drop"), isDangerous: true) }
+        if context.may(.operator), state == .dead || state == .held {
+            acts += "<a class=\"button\" href=\"\(address)/edit\">\(t("Edit"))</a>"
         }
         let attempts = try await attempts(context, row).map { attempt -> [HTML] in
             ["\(Int(attempt.number))", context.time(attempt.at), context.state(attempt.outcome), "\(attempt.detail)"]
@@ -117,7 +134,7 @@ extension Pages {
         return page(
             context, "\(t("Delivery")) \(whole.prefix(12))",
             """
-            \(facts)<div class="acts">\(acts)</div>\(history)<h2>\(t("What is sent"))</h2>\(message(row["message"]))
+            \(decisionNote(context))\(facts)<div class="acts">\(acts)</div>\(history)<h2>\(t("What is sent"))</h2>\(message(row["message"]))
             <pre tabindex="0">\(text)</pre>
             """)
     }
