@@ -228,6 +228,28 @@ import Testing
     }
 }
 
+@Suite struct `Reasons` {
+    @Test func `a reason of more than 1,000 bytes is refused, because every status has it`() async throws {
+        let fixture = try await ConsoleFixture()
+        func answers(_ reason: String) async -> [Int] {
+            var answers: [Int] = []
+            for path in ["/rules/acknowledge/pause", "/receivers/ops/pause", "/writes/pause"] {
+                answers.append(await fixture.api("POST", path, as: .operator, body: ["reason": .string(reason)]).status)
+            }
+            let silence: JSON = ["for": "1h", "reason": .string(reason)]
+            return answers + [await fixture.api("POST", "/silences", as: .operator, body: silence).status]
+        }
+        #expect(await answers(String(repeating: "ü", count: 501)) == [409, 409, 409, 409])
+        #expect(try await fixture.store.pauses() == [])
+        #expect(try await fixture.store.stops() == [])
+        #expect(try await fixture.store.silences() == [])
+        #expect(await answers(String(repeating: "ü", count: 500)) == [200, 200, 200, 200])
+        let browser = try await fixture.logIn(as: .operator)
+        let page = await browser.post("/silences", [("for", "2h"), ("reason", String(repeating: "x", count: 1001))])
+        #expect(page.status == 409 && page.text.contains("The reason has 1001 bytes"))
+    }
+}
+
 @Suite struct `The guide to the console` {
     @Test func `the guide lists every operation with its role`() throws {
         let table =

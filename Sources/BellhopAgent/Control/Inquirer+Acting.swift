@@ -54,6 +54,7 @@ extension Inquirer {
 extension Inquirer {
     /// Does nothing if a person has paused it already.
     func pause(_ target: PauseTarget, reason: String) async throws(StoreError) -> JSON {
+        try Self.checkLength(of: reason)
         switch target {
         case .receiver(let name):
             let stop = ReceiverStop(receiver: name, cause: .person, since: clock.now, until: nil, reason: reason)
@@ -65,6 +66,15 @@ extension Inquirer {
             return try await pause(Pause(.rule(name), since: clock.now, reason: reason))
         case .writes: return try await pause(Pause(.writes, since: clock.now, reason: reason))
         }
+    }
+
+    /// The most bytes of a person's reason: each answer about the status has the reasons of pauses.
+    static let longestReason = 1000
+
+    private static func checkLength(of reason: String) throws(StoreError) {
+        guard reason.utf8.count > longestReason else { return }
+        throw StoreError(
+            .other, "The reason has \(reason.utf8.count) bytes, and a reason has at most \(longestReason): shorten it.")
     }
 
     static func noRule(_ name: String, among known: [String]) -> StoreError {
@@ -127,6 +137,7 @@ extension Inquirer {
 
     func add(_ silence: Silence) async throws(StoreError) -> JSON {
         let now = clock.now
+        try Self.checkLength(of: silence.reason)
         guard silence.ends > now else { throw StoreError(.other, "The end of the silence is in the past.") }
         var silence = silence.identified
         let ended = try await store.silences().filter { $0.ended != nil }.map(\.silence.id)

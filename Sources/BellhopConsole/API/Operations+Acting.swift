@@ -199,7 +199,8 @@ struct SilenceForm {
         let when = body["when"]?.asString
         if let when { try call.checkSilence(when) }
         silence = Silence(
-            when: when, rules: body["rules"].texts, receivers: body["receivers"].texts, starts: starts, ends: ends,
+            when: when, rules: body["rules"].texts.unique(), receivers: body["receivers"].texts.unique(), starts: starts,
+            ends: ends,
             reason: body["reason"].textOrEmpty, by: call.visitor.name, writes: body["writes"] == true)
     }
 }

@@ -224,6 +224,9 @@ extension Words {
         .init(
             "Too many wrong tokens came from this address. Check the token, wait, then try again.",
             "Zu viele falsche Tokens kamen von dieser Adresse. Prüfen Sie das Token, warten Sie, und versuchen Sie es erneut."),
+        .init(
+            "The reason has % bytes, and a reason has at most %: shorten it.",
+            "Der Grund hat % Bytes, und ein Grund hat höchstens %: Kürzen Sie ihn."),
         .init("`for` is how long the silence lasts, such as 4h.", "`for` ist die Dauer der Stummschaltung, etwa 4h."),
         .init(
             "A silence ends after it begins, and after now.",
