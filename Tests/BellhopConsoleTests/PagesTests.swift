@@ -253,6 +253,36 @@ import Testing
         #expect(await browser.get("/events/\(event.id.text)").text.contains(title))
     }
 
+    @Test func `the list of tasks shows the state of each, and the beginning of a long title`() async throws {
+        let title = String(repeating: "more ", count: 200) + "at last"
+        let states: [(JSON.Object, JSON.Object, String)] = [
+            (["state": 2], [:], "2"), (["state": 2], ["state": "In Progress"], "In Progress"), ([:], [:], ""),
+        ]
+        for (fields, labels, shown) in states {
+            let fixture = try await ConsoleFixture()
+            try await fixture.show(["Printer", title], fields: fields, labels: labels)
+            let browser = try await fixture.logIn(as: .viewer)
+            let page = await browser.get("/tasks").text
+            #expect(page.matches(of: /data-label="State">([^<]*)</).map { String($0.output.1) } == [shown, shown])
+            #expect(page.contains("more more") && !page.contains("at last"))
+        }
+    }
+
+    @Test func `the list of silences says what each covers`() async throws {
+        let fixture = try await ConsoleFixture()
+        let browser = try await fixture.logIn(as: .operator)
+        let bodies: [JSON] = [
+            ["for": "1h"], ["for": "2h", "writes": true], ["for": "3h", "rules": ["acknowledge"], "receivers": ["ops"]],
+            ["for": "4h", "when": "task.number == 'INC1'", "writes": true],
+        ]
+        for body in bodies { #expect(await fixture.api("POST", "/silences", as: .operator, body: body).status == 200) }
+        let page = await browser.get("/silences").text
+        for covered in [
+            "every message", "every message and write", "acknowledge, ops",
+            "<code>task.number == &#39;INC1&#39;</code> <strong>also writes</strong>",
+        ] { #expect(page.contains("data-label=\"About\">\(covered)</td>"), "\(covered)") }
+    }
+
     @Test func `the page of a task links to its earlier events if it does not show them`() async throws {
         let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .viewer)

@@ -71,7 +71,10 @@ extension Pages {
     }
 
     /// The beginning of an event's summary, for lists: a comment may have many pages.
-    static func beginning(of event: Event) -> String { Redaction.excerpt(summary(event), length: 300) }
+    static func beginning(of event: Event) -> String { Redaction.excerpt(summary(event), length: longestSummary) }
+
+    /// The length of a summary or a title in a list.
+    private static let longestSummary = 300
 
     static func event(_ context: PageContext, _ id: String) async throws(Problem) -> ConsoleAnswer {
         let t = context.t
@@ -143,8 +146,9 @@ extension Pages {
             let task = row["task"] ?? .null
             let name = task["number"].textOrEmpty.isEmpty ? task["id"].textOrEmpty : task["number"].textOrEmpty
             return [
-                context.link("tasks", name, text: name), "\(task["title"].textOrEmpty)", "\(task["source"].textOrEmpty)",
-                "\(task["state"].shown)",
+                context.link("tasks", name, text: name),
+                "\(Redaction.excerpt(task["title"].textOrEmpty, length: longestSummary))",
+                "\(task["source"].textOrEmpty)", "\((task["labels"]?["state"] ?? task["fields"]?["state"]).shown)",
             ]
         }
         let address = PercentEncoding.query(query.map { ($0.name, $0.value) })

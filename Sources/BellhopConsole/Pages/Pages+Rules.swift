@@ -163,17 +163,25 @@ extension Pages {
             if let problem = silence["problem"]?.asString { return " <span class=\"bad\">\(problem)</span>" }
             return silence["active"] == true ? " <strong>\(t("active"))</strong>" : ""
         }
+        func covered(_ silence: JSON) -> HTML {
+            let (when, coversWrites) = (silence["when"].textOrEmpty, silence["writes"] == true)
+            let names = (silence["rules"].texts + silence["receivers"].texts).joined(separator: ", ")
+            if when.isEmpty, names.isEmpty { return "\(coversWrites ? t("every message and write") : t("every message"))" }
+            let parts: [HTML?] = [
+                when.isEmpty ? nil : "<code>\(when)</code>", names.isEmpty ? nil : "\(names)",
+                coversWrites ? "<strong>\(t("also writes"))</strong>" : nil,
+            ]
+            return parts.compactMap(\.self).joined(by: " ")
+        }
         let rows = found.map { silence -> [HTML] in
             let isOpen = silence["ended"]?.asString == nil
             let act: HTML =
                 isOpen && context.may(.operator) ? context.button("/silences/\(silence["id"].textOrEmpty)/end", t("End")) : ""
-            let rules = silence["rules"].texts.joined(separator: ", ")
-            let receivers = silence["receivers"].texts.joined(separator: ", ")
             let end: HTML = SilenceRecord(json: silence).map { context.time($0.lasted.ends) } ?? ""
             return [
                 "\(silence["id"].textOrEmpty)" + mark(of: silence),
                 context.time(silence["starts"]), end,
-                "<code>\(silence["when"].textOrEmpty)</code> \(rules) \(receivers)",
+                covered(silence),
                 "\(silence["reason"].textOrEmpty)", "\(silence["by"].textOrEmpty)", "\(silence["kept"].shown)", act,
             ]
         }

@@ -68,6 +68,8 @@ struct Words: Sendable {
         "For how long": "Wie lange", "End": "Beenden", "active": "aktiv",
         "Only messages for which this condition is true": "Nur Nachrichten, für die diese Bedingung gilt",
         "Only this rule": "Nur diese Regel",
+        "every message": "jede Nachricht", "every message and write": "jede Nachricht und jedes Schreiben",
+        "also writes": "auch Schreiben",
         "Only this receiver": "Nur dieser Empfänger", "all": "alle", "Waits for a person": "Wartet auf Eingriff",
         "Works": "Funktioniert", "Due": "Fällig", "About": "Betrifft", "Act": "Handlung", "Person": "Person", "Number": "Nummer",
         "Changes": "Änderungen", "Led to": "Führte zu", "Caused by": "Verursacht durch", "Why": "Warum",

@@ -96,14 +96,18 @@ struct ConsoleFixture {
 
     /// Has a source show tasks with these titles.
     ///
-    /// - Parameter numbered: whether the tasks have numbers; those of web pages have none.
-    func show(_ titles: [String], numbered: Bool = true) async throws {
+    /// - Parameters:
+    ///   - numbered: whether the tasks have numbers; those of web pages have none.
+    ///   - labels: display values of the fields.
+    func show(
+        _ titles: [String], numbered: Bool = true, fields: JSON.Object = [:], labels: JSON.Object = [:]
+    ) async throws {
         let scope = Scope(instance: "acme", user: "ada", kind: "table", query: "x")
         _ = try await store.open(scope, source: "incidents", at: clock.now)
         let tasks = titles.enumerated().map { place, title in
             let task = Snapshot(
                 key: TaskKey("key\(place)"), number: numbered ? "INC\(place)" : "", title: title,
-                url: "https://acme.example/\(place)")
+                url: "https://acme.example/\(place)", fields: fields, labels: labels)
             return PollCommit.PresentTask(
                 text: SnapshotText(task), listed: .of(title), content: .of(title), generation: 1, refreshed: clock.now)
         }
