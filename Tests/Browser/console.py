@@ -75,6 +75,14 @@ for (const e of document.querySelectorAll('table')) {
   if (!e.caption || !e.querySelector('th[scope=col]')) wrong.push('a table without a name or heads');
 }
 for (const e of document.querySelectorAll('[role=alert], [role=status]')) if (!e.textContent.trim()) wrong.push('an empty message');
+// A long text in one column leaves the others room for their words.
+for (const e of document.querySelectorAll('th, td time, td button')) {
+  if (!e.textContent.trim() || !e.getClientRects().length) continue;
+  const range = document.createRange();
+  range.selectNodeContents(e);
+  const lines = new Set([...range.getClientRects()].map((r) => Math.round(r.top))).size;
+  if (lines > e.textContent.trim().split(/[\s-]+/).length) wrong.push('a broken word: ' + e.textContent);
+}
 const texts = [...document.querySelectorAll('a')].filter((e) => e.getClientRects().length);
 for (const e of texts) if (e.closest('main') && e.getBoundingClientRect().right > innerWidth + 1) wrong.push('a link beyond the screen: ' + e.outerHTML.slice(0, 80));
 // Text of a ticket made no element of its own.
@@ -480,6 +488,7 @@ def main():
             checks.every_page("light", light)
             checks.every_page("dark", opened(dark=True, language="de"))
             checks.every_page("narrow", opened(size=(320, 700)))
+            checks.every_page("medium", opened(language="de", size=(900, 700)))
             checks.every_page("dark-narrow", opened(dark=True, language="de", size=(320, 700)))
             checks.keyboard(light)
             checks.by_keyboard(light)

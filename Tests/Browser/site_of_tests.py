@@ -113,7 +113,7 @@ do:
     def begin(self):
         """Waits for the agent, and lets a few things happen."""
         wait_for("the first poll", lambda: any(s["last_poll"] for s in self.get("/status")["sources"]))
-        for title in [TITLE, "Mail is down", "The printer burns"]:
+        for title in [TITLE, "Mail is down", "The printer burns, and nobody has a key to its room. " * 8]:
             self.new_task(title)
         wait_for("the dead messages", lambda: len(self.get("/deliveries?state=dead")["deliveries"]) == 3)
 
