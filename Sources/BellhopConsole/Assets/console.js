@@ -17,7 +17,8 @@
     link.href = "/events/" + encodeURIComponent(event.id);
     link.textContent = event.type;
     const task = event.data && event.data.task;
-    say(log, new Date(event.time).toLocaleTimeString(), " ", link, " ", event.source, " ",
+    // Swedish writes times as the pages do: 2026-01-05 08:30:05.
+    say(log, new Date(event.time).toLocaleString("sv"), " ", link, " ", event.source, " ",
       task ? (task.number || "") + " " + (task.title || "") : "");
   };
 
@@ -66,7 +67,7 @@
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       if (answer.status < 500) {
         if (!page.getElementById("progress")) return location.reload();
-        for (const part of ["main dl", "#progress"]) document.querySelector(part).replaceWith(page.querySelector(part));
+        for (const part of [".as-of", "main dl", "#progress"]) document.querySelector(part).replaceWith(page.querySelector(part));
       }
     } catch { /* The network is away. */ }
     setTimeout(renew, 2000);

@@ -212,7 +212,8 @@ enum Pages {
             <a class="skip" href="#content">\(t("Skip to the content"))</a>
             <header><span class="brand">Bellhop</span><nav aria-label="\(t("Pages"))"><ul>\(links)</ul></nav>
             <div class="who"><span>\(context.visitor.name)</span>\(context.button("/logout", t("Log out")))</div></header>
-            <main id="content"><h1>\(title)</h1>\(content)</main>
+            <main id="content"><h1>\(title)</h1>
+            <p class="as-of">\(t("As of")) \(context.time(context.view.clock.now)) \(context.zone.name)</p>\(content)</main>
             """
         return .page(document(title, t, head: head, body), status: status)
     }
