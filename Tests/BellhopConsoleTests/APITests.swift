@@ -158,6 +158,9 @@ import Testing
         let tag = try #require(first.field("ETag"))
         let second = await fixture.api("GET", "/rules", headers: [("If-None-Match", tag)]).answer
         #expect(second.status == 304 && second.bytes.isEmpty)
+        // HEAD has the fields that GET has.
+        #expect(await fixture.api("HEAD", "/rules").answer.field("ETag") == tag)
+        #expect(await fixture.api("HEAD", "/rules", headers: [("If-None-Match", tag)]).status == 304)
         _ = try await fixture.view.ask(.pause(.rule("acknowledge"), reason: ""))
         #expect(await fixture.api("GET", "/rules", headers: [("If-None-Match", tag)]).status == 200)
     }
@@ -187,7 +190,9 @@ import Testing
     @Test func `inquiries of the command line get the rows of the control socket`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer", "Scanner"])
-        var stream = try await fixture.api("POST", "/inquiries", body: Inquiry.events(EventQuery()).json).answer.stream
+        let answer = await fixture.api("POST", "/inquiries", body: Inquiry.events(EventQuery()).json).answer
+        #expect(answer.field("X-Accel-Buffering") == "no")
+        var stream = try answer.stream
         var text = ""
         while let piece = try await stream.next() { text += piece }
         let lines = text.split(separator: "\n").compactMap { try? JSON.parse(String($0)) }

@@ -199,6 +199,14 @@ import Testing
             #expect(Words(language: .german).sentence(refusal) != refusal, "\(refusal)")
         }
         let admin = try await fixture.logIn(as: .operator)
+        try await fixture.happen("A printer burns")
+        let delivery = await fixture.deliveryID()
+        for (address, words) in [
+            ("/deliveries/\(delivery)/edit", "Der Zustand der Zustellung \(delivery.prefix(12)) ist „im Schatten“: Nur eine"),
+            ("/events?type=task_craeted", "Es gibt kein Ereignis `task_craeted`: meinten Sie `task_created`?"),
+            ("/events?type=zzzz", "Es gibt kein Ereignis `zzzz`: verwenden Sie "),
+        ] { #expect(await admin.get(address, language: "de").text.contains(words), "\(address)") }
+        #expect(Words(language: .german).sentence("There is no delivery ab.") == "Es gibt keine Zustellung ab.")
         let bench = await admin.get("/workbench", language: "de").text
         #expect(bench.contains("Hier wird nichts gespeichert: `console.edit: true` in bellhop.yaml erlaubt es."))
     }

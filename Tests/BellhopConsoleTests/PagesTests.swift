@@ -113,6 +113,8 @@ import Testing
         let id = await fixture.api("GET", "/silences").json["silences"]?[0]?["id"]?.asString ?? ""
         #expect(await browser.post("/silences/\(id)/end").status == 303)
         #expect(await fixture.api("GET", "/silences").json["silences"] == [])
+        let again = await browser.post("/silences/\(id)/end")
+        #expect(again.status == 404 && again.text.contains("No active or future silence has the id `\(id)`.</p>"))
     }
 
     @Test func `the list of silences shows when a person ended one, not its planned end`() async throws {

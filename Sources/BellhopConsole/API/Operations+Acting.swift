@@ -50,12 +50,7 @@ extension Operations {
                 id: "endSilence", method: .delete, path: "/silences/{silence}", summary: "Ends a silence.", role: .operator,
                 content: .json(.named("Silence"))
             ) { call async throws(Problem) in
-                let id = call.path["silence"] ?? ""
-                let open = try await call.ask(.silences(ended: false)).end["silences"].elements
-                guard open.contains(where: { $0["id"]?.asString?.hasPrefix(id) == true }) else {
-                    throw Problem(404, "No active or future silence has the id `\(id)`.")
-                }
-                return .json(try await call.ask(.endSilence(id)).end)
+                .json(try await call.ask(.endSilence(try await openSilence(call.path["silence"] ?? "", call))).end)
             },
             Operation(
                 id: "replay", method: .post, path: "/replays",
@@ -137,6 +132,15 @@ extension Operations {
                 return .json(try await call.ask(pauses ? .pause(target, reason: call.reason) : .resume(target)).end)
             },
         ]
+    }
+
+    /// - Throws: 404 if no silence that has not ended has this id.
+    static func openSilence(_ id: String, _ call: Call) async throws(Problem) -> String {
+        let open = try await call.ask(.silences(ended: false)).end["silences"].elements
+        guard open.contains(where: { $0["id"]?.asString?.hasPrefix(id) == true }) else {
+            throw Problem(404, "No active or future silence has the id `\(id)`.")
+        }
+        return id
     }
 
     static func receiver(_ name: String, _ view: AgentView) throws(Problem) -> String {

@@ -71,7 +71,9 @@ extension Pages {
                 return try await silences(context, problem: error, entered: .object(body))
             }
         },
-        ask("/silences/{silence}/end", then: { _ in "/silences" }) { _, name throws(Problem) in .endSilence(name) },
+        ask("/silences/{silence}/end", then: { _ in "/silences" }) { context, name throws(Problem) in
+            .endSilence(try await Operations.openSilence(name, context.call()))
+        },
     ]
 
     /// The target of a button: sends an inquiry, and leads to a page.

@@ -1,4 +1,14 @@
+import BellhopCore
+
 extension Words {
+    /// Why a delivery cannot be edited.
+    static let germanEdits: [TranslatedSentence] = DeliveryState.allCases.map { state in
+        TranslatedSentence(
+            "Delivery % is \(state.rawValue): only a dead or held one can be edited. Nothing was changed.",
+            "Der Zustand der Zustellung % ist „\(Words.german[state.rawValue] ?? state.rawValue)“: Nur eine aufgegebene oder zurückgehaltene lässt sich bearbeiten. Nichts wurde geändert."
+        )
+    }
+
     /// Why something is paused, and why an escalation has ended.
     static let germanReasons: [TranslatedSentence] = [
         .init("paused by hand", "von Hand angehalten"),

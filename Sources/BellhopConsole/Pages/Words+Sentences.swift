@@ -240,6 +240,12 @@ extension Words {
         .init(
             "There is no delivery `%`, or it is no longer stored.",
             "Es gibt keine Zustellung `%`, oder sie ist nicht mehr gespeichert."),
+        .init("There is no delivery %.", "Es gibt keine Zustellung %."),
+        .init(
+            "Delivery % was changed, retried or dropped by someone else; your change was not stored.",
+            "Die Zustellung % hat jemand anders geändert, wiederholt oder verworfen; Ihre Änderung wurde nicht gespeichert."),
+        .init("There is no event `%`: did you mean `%`?", "Es gibt kein Ereignis `%`: meinten Sie `%`?"),
+        .init("There is no event `%`: use %", "Es gibt kein Ereignis `%`: verwenden Sie %"),
         .init("No event is stored about a task `%`.", "Zu einer Aufgabe `%` ist kein Ereignis gespeichert."),
         .init(
             "There is no back-test `%`: reports are kept for an hour.",

@@ -33,7 +33,7 @@ struct Words: Sendable {
     func sentence(_ english: String) -> String {
         if language == .english { return english }
         // `lazy.compactMap { … }.first` translates what it finds twice, so twice as often at each level of quoted sentences.
-        for candidate in [Self.germanSentences, Self.germanReasons].joined() {
+        for candidate in [Self.germanSentences, Self.germanReasons, Self.germanEdits].joined() {
             if let translated = candidate.translation(of: english, values: sentence) { return translated }
         }
         for candidate in Self.germanGaps {

@@ -27,7 +27,8 @@ struct ConsoleAnswer: Sendable {
 
     init(stream type: String, _ body: any ConsoleStream) {
         status = 200
-        fields = [("Content-Type", type), ("Cache-Control", "no-store")]
+        // nginx passes such an answer on at once; otherwise it collects some kilobytes first.
+        fields = [("Content-Type", type), ("Cache-Control", "no-store"), ("X-Accel-Buffering", "no")]
         self.body = .stream(body)
     }
 
@@ -66,7 +67,9 @@ struct ConsoleAnswer: Sendable {
     /// This answer with an entity tag, made from the body if it has none; 304 without a body if the client has the same content
     /// (RFC 9110, section 13).
     func tagged(for request: ConsoleRequest) -> ConsoleAnswer {
-        guard status == 200, request.method == "GET", case .bytes(let bytes) = body else { return self }
+        guard status == 200, request.method == "GET" || request.method == "HEAD", case .bytes(let bytes) = body else {
+            return self
+        }
         var answer = self
         let own = fields.first { $0.name == "ETag" }?.value
         let tag = own ?? Self.tag(bytes)
