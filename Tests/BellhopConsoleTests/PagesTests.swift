@@ -358,6 +358,31 @@ import Testing
         #expect(await browser.get(address).text.contains("<dd><strong class=\"bad\">paused</strong> it moves</dd>"))
     }
 
+    @Test func `the overview leads to the deliveries that need a person`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen(["Printer"], initial: .dead(Failure(.refused, .giveUp, "No.")))
+        let browser = try await fixture.logIn(as: .viewer)
+        let link = "<a href=\"/deliveries?state=dead\"><code>bellhop deliveries --state dead</code></a>.</li>"
+        #expect(await browser.get("/").text.contains("<li>1 delivery is dead: " + link))
+        #expect(await browser.get("/", language: "de").text.contains("<li>1 Zustellung ist aufgegeben: " + link))
+    }
+
+    @Test func `the overview names what is paused or silenced`() async throws {
+        let fixture = try await ConsoleFixture()
+        let browser = try await fixture.logIn(as: .operator)
+        #expect(await !browser.get("/").text.contains("Paused and silenced"))
+        for (target, reason): (PauseTarget, String) in [
+            (.rule("acknowledge"), "too loud"), (.receiver("ops"), "it moves"), (.writes, ""),
+        ] { _ = try await fixture.view.ask(.pause(target, reason: reason)) }
+        #expect(await browser.post("/silences", [("for", "2h")]).status == 303)
+        let page = await browser.get("/").text
+        for part in [
+            ">acknowledge</a>: <strong class=\"bad\">paused</strong> too loud</li>",
+            ">ops</a>: <strong class=\"bad\">paused</strong> it moves</li>", ">Writes to tasks are paused.</a>",
+            "</time>: every message</li>",
+        ] { #expect(page.contains(part), "\(part)") }
+    }
+
     @Test func `the overview shows the notices about sources`() async throws {
         let fixture = try await ConsoleFixture(facts: ["notices": ["incidents": ["Comments produce <no> events."]]])
         let scope = Scope(instance: "https://acme.example", user: "ada", kind: "table", query: "")

@@ -15,6 +15,7 @@ extension Pages {
             numbers.isEmpty ? "<p class=\"none\">\(t("None."))</p>" : "<ul class=\"numbers\">\(numbers)</ul>"
         let content: HTML = """
             <section aria-labelledby="needs"><h2 id="needs">\(t("Needs a person"))</h2>\(needsList(needs, context))</section>
+            \(stops(context, status))
             <section aria-labelledby="counts"><h2 id="counts">\(t("Deliveries"))</h2>\(list)</section>
             <div class="charts"><section aria-labelledby="hours"><h2 id="hours">\(t("Events per hour"))</h2>
             \(BarChart(t("Events per hour"), [.init(t("Events"), "bar", [activity["events"]], until: context.hour)], context).html)</section>
@@ -41,8 +42,45 @@ extension Pages {
     private static func needsList(_ needs: [String], _ context: PageContext) -> HTML {
         let t = context.t
         if needs.isEmpty { return "<p class=\"good\">\(t("Nothing needs a person."))</p>" }
-        let items = needs.map { need -> HTML in "<li>\(context.sentence(need))</li>" }
+        let items = needs.map { need -> HTML in "<li>\(linked(context.sentence(need)))</li>" }
         return "<ul class=\"bad\">\(items)</ul>"
+    }
+
+    /// A sentence in which a command that lists deliveries leads to their page.
+    private static func linked(_ sentence: String) -> HTML {
+        guard let command = sentence.firstMatch(of: /`(bellhop deliveries --state (\w+))`/) else { return "\(sentence)" }
+        let (before, after) = (sentence[..<command.range.lowerBound], sentence[command.range.upperBound...])
+        let (text, state) = (String(command.output.1), String(command.output.2))
+        return "\(String(before))<a href=\"/deliveries?state=\(state)\"><code>\(text)</code></a>\(String(after))"
+    }
+
+    /// The most pauses and silences that the overview names.
+    private static let maxStops = 20
+
+    /// What is paused, stopped or silenced now; empty if nothing is.
+    private static func stops(_ context: PageContext, _ status: JSON) -> HTML {
+        let t = context.t
+        let paused = status["paused"].elements.map { pause -> HTML in
+            let reason = context.sentence(pause["reason"].textOrEmpty)
+            guard let rule = pause["rule"]?.asString else {
+                return "<a href=\"/receivers\">\(t("Writes to tasks are paused."))</a> \(reason)"
+            }
+            return "\(t("Rule")) \(context.ruleLink(rule)): <strong class=\"bad\">\(t("paused"))</strong> \(reason)"
+        }
+        let stopped = status["stopped"].elements.compactMap { stop -> HTML? in
+            guard let why = context.stop(stop) else { return nil }
+            return "\(t("Receiver")) <a href=\"/receivers\">\(stop["receiver"].textOrEmpty)</a>: \(why)"
+        }
+        let silences = status["silences"].elements.map { silence -> HTML in
+            "<a href=\"/silences\">\(t("Silence"))</a> \(t("until")) \(context.time(silence["ends"])): \(covered(silence, t))"
+        }
+        let all = paused + stopped + silences
+        if all.isEmpty { return "" }
+        let items = all.prefix(maxStops).map { item -> HTML in "<li>\(item)</li>" }
+        let more: HTML = all.count > maxStops ? "<li>+ \(all.count - maxStops)</li>" : ""
+        return """
+            <section aria-labelledby="stops"><h2 id="stops">\(t("Paused and silenced"))</h2><ul>\(items)\(more)</ul></section>
+            """
     }
 
     private static func sources(_ context: PageContext, _ status: JSON) -> HTML {

@@ -154,6 +154,18 @@ extension Pages {
                 + "<div class=\"acts\">\(writes)</div>")
     }
 
+    /// Which messages and writes a silence keeps back.
+    static func covered(_ silence: JSON, _ t: Words) -> HTML {
+        let (when, coversWrites) = (silence["when"].textOrEmpty, silence["writes"] == true)
+        let names = (silence["rules"].texts + silence["receivers"].texts).joined(separator: ", ")
+        if when.isEmpty, names.isEmpty { return "\(coversWrites ? t("every message and write") : t("every message"))" }
+        let parts: [HTML?] = [
+            when.isEmpty ? nil : "<code>\(when)</code>", names.isEmpty ? nil : "\(names)",
+            coversWrites ? "<strong>\(t("also writes"))</strong>" : nil,
+        ]
+        return parts.compactMap(\.self).joined(by: " ")
+    }
+
     static func silences(
         _ context: PageContext, problem: Problem? = nil, entered: JSON = [:]
     ) async throws(Problem) -> ConsoleAnswer {
@@ -163,16 +175,6 @@ extension Pages {
             if let problem = silence["problem"]?.asString { return " <span class=\"bad\">\(problem)</span>" }
             return silence["active"] == true ? " <strong>\(t("active"))</strong>" : ""
         }
-        func covered(_ silence: JSON) -> HTML {
-            let (when, coversWrites) = (silence["when"].textOrEmpty, silence["writes"] == true)
-            let names = (silence["rules"].texts + silence["receivers"].texts).joined(separator: ", ")
-            if when.isEmpty, names.isEmpty { return "\(coversWrites ? t("every message and write") : t("every message"))" }
-            let parts: [HTML?] = [
-                when.isEmpty ? nil : "<code>\(when)</code>", names.isEmpty ? nil : "\(names)",
-                coversWrites ? "<strong>\(t("also writes"))</strong>" : nil,
-            ]
-            return parts.compactMap(\.self).joined(by: " ")
-        }
         let rows = found.map { silence -> [HTML] in
             let isOpen = silence["ended"]?.asString == nil
             let act: HTML =
@@ -181,7 +183,7 @@ extension Pages {
             return [
                 "\(silence["id"].textOrEmpty)" + mark(of: silence),
                 context.time(silence["starts"]), end,
-                covered(silence),
+                covered(silence, t),
                 "\(silence["reason"].textOrEmpty)", "\(silence["by"].textOrEmpty)", "\(silence["kept"].shown)", act,
             ]
         }

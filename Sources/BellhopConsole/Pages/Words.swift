@@ -112,7 +112,7 @@ struct Words: Sendable {
         "Would be removed": "Fiele weg", "Would be changed": "Wäre anders", "The same in both": "In beiden gleich",
         "Coverage": "Abdeckung", "Coverage of the last day": "Abdeckung des letzten Tages",
         "Delivery": "Zustellung", "New rule": "Neue Regel", "Name": "Name",
-        "As of": "Stand",
+        "As of": "Stand", "Paused and silenced": "Angehalten und stummgeschaltet",
         "Choose all of this page": "Alle dieser Seite auswählen",
         "Choose at least one delivery.": "Wählen Sie mindestens eine Zustellung aus.",
         "Not changed, because their state does not allow it": "Nicht geändert, weil ihr Zustand es nicht zulässt",
