@@ -177,7 +177,8 @@ extension Words {
         .init("The file of the rule, %, cannot be read now.", "Die Datei der Regel, %, ist gerade nicht lesbar."),
         .init("The text has more than % KB.", "Der Text hat mehr als % KB."),
         .init("The body has more than % MB.", "Die Anfrage hat mehr als % MB."),
-        .init("The body did not arrive completely.", "Die Anfrage kam nicht vollständig an."),
+        .init(
+            "The body did not arrive completely: send it again.", "Die Anfrage kam nicht vollständig an: Senden Sie sie erneut."),
         .init(
             "`file` is the path of a rule file, such as rules/a.yaml.", "`file` ist der Pfad einer Regeldatei, etwa rules/a.yaml."
         ),

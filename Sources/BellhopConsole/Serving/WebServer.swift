@@ -28,6 +28,9 @@ struct WebServer: Sendable {
     static let largestUnknownBody = 64 << 10
     /// The largest size of a request's address and header fields, in bytes. The longest condition fits, even percent-encoded.
     private static let largestHead = 32 << 10
+    /// A person may send a long rule file over a slow connection. Strangers cannot use this up: if there are too many connections, the
+    /// oldest incomplete one is closed.
+    private static let timeouts = InboundServer.Timeouts(body: .seconds(60))
 
     /// - Parameters:
     ///   - maxConnections: the limit of open connections, if the process may have enough files open.
@@ -77,7 +80,7 @@ struct WebServer: Sendable {
             configuration: .init(
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: Self.largestHead, maxHeaderListSize: Self.largestHead, maxHeaderFieldCount: 100)))
-        let guarded = GuardedChannel(http, InboundServer.Timeouts(), connections)
+        let guarded = GuardedChannel(http, Self.timeouts, connections)
         let address = ServerConfiguration(address: .hostname(place.host, port: place.port))
         let isListening = isListening
         let report: @Sendable (any Channel) async -> Void = { channel in
@@ -186,7 +189,7 @@ struct WebServer: Sendable {
         } catch let problem as Problem {
             throw problem
         } catch {
-            throw Problem(400, "The body did not arrive completely.")
+            throw Problem(400, "The body did not arrive completely: send it again.")
         }
         return bytes
     }
