@@ -20,10 +20,13 @@ public struct BackTestRun {
     ///   - known: the time of the first stored event of each source whose silence the rules wait for.
     private init(
         _ book: RuleBook, against: RuleBook?, counting rules: Set<String>?, _ report: BackTestReport, from begin: Timestamp,
-        known: [String: Timestamp], silences: [SilenceRecord], coverage: CoverageRecord?
+        known: [String: Timestamp], silences: [SilenceRecord], coverage: CoverageRecord?, areWhole: Bool
     ) {
-        test = BackTest(book, counting: rules, from: begin, known: known, silences: silences, coverage: coverage)
-        other = against.map { BackTest($0, counting: rules, from: begin, known: known, silences: silences) }
+        test = BackTest(
+            book, counting: rules, from: begin, known: known, silences: silences, coverage: coverage, isWhole: areWhole)
+        other = against.map {
+            BackTest($0, counting: rules, from: begin, known: known, silences: silences, isWhole: areWhole)
+        }
         self.report = report
         if against != nil { self.report.difference = DeliveryDifference() }
     }
@@ -31,10 +34,11 @@ public struct BackTestRun {
     /// Runs a back-test.
     /// - Parameters:
     ///   - coverage: records which parts of the rules run; the rules were loaded with it.
+    ///   - areWhole: whether these are all rules that would run, and the others too (see ``BackTest``).
     ///   - progress: called after each page with the share of the events that is done, from 0 to 1.
     public static func report(
         _ store: any Store, _ book: RuleBook, against: RuleBook? = nil, counting rules: Set<String>? = nil,
-        from since: Timestamp, to until: Timestamp, coverage: CoverageRecord? = nil,
+        from since: Timestamp, to until: Timestamp, coverage: CoverageRecord? = nil, areWhole: Bool = false,
         progress: (Double) -> Void = { _ in }
     ) async throws(StoreError) -> BackTestReport {
         let silences = try await store.silences()
@@ -47,7 +51,7 @@ public struct BackTestRun {
         let begin = max(since, try await beginning(of: store, until: until) ?? until)
         var run = BackTestRun(
             book, against: against, counting: rules, BackTestReport(since: since, until: until), from: begin,
-            known: known, silences: silences, coverage: coverage)
+            known: known, silences: silences, coverage: coverage, areWhole: areWhole)
         run.gaps.begin = begin
         let isCounted = run.test.tally.isCounted
         run.gaps.unseen = book.watchedSources(isCounted).filter { known[$0] == nil }.sorted()

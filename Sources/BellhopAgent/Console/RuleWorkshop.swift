@@ -112,7 +112,7 @@ public struct RuleWorkshop: Sendable {
         }
         return BackTestPlan(
             book: book, against: request.comparesWithForce ? present : nil, counting: counted.isEmpty ? nil : Set(counted),
-            span: request.span, coverage: coverage)
+            span: request.span, coverage: coverage, areWhole: scope != .alone)
     }
 
     /// Runs a back-test.
@@ -124,7 +124,7 @@ public struct RuleWorkshop: Sendable {
         do throws(StoreError) {
             report = try await BackTestRun.report(
                 store, plan.book, against: plan.against, counting: plan.counting, from: now - plan.span, to: now,
-                coverage: plan.coverage, progress: progress)
+                coverage: plan.coverage, areWhole: plan.areWhole, progress: progress)
         } catch {
             try? await store.close()  // the first error is the one to report
             throw error
@@ -248,6 +248,8 @@ public struct BackTestPlan: Sendable {
     let counting: Set<String>?
     let span: Duration
     let coverage: CoverageRecord?
+    /// Whether the rules are all that would run.
+    let areWhole: Bool
 
     /// Which parts of the counted rules' files ran, after the back-test; nil if that was not measured.
     public var measuredCoverage: RuleCoverage? {

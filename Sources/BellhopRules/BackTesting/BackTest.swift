@@ -7,16 +7,13 @@ public struct BackTest: Sendable {
     public let book: RuleBook
     /// The events of the latest moment, until all events of that moment have come.
     private var moment: [StoredEvent] = []
-    /// The ids of the latest deliveries that were created dead. The `delivery_dead` events about them follow soon, and the trial
-    /// emits its own.
-    private var dead = RecentSet<String>(most: Self.maxDead)
     /// The messages that quiet times hold.
     private var held: Set<Delivery.ID> = []
     private(set) var events = 0
     /// Counts the steps that made a delivery.
     private let coverage: CoverageRecord?
-
-    static let maxDead = 2000
+    /// Whether no other rules run beside these.
+    private let isWhole: Bool
 
     /// Above this number, messages that are no longer held are forgotten.
     private static let maxHeld = 10_000
@@ -31,12 +28,14 @@ public struct BackTest: Sendable {
     ///     from the start.
     ///   - silences: the silences of the period.
     ///   - coverage: the record that the rules were loaded with, to see which parts of them run.
+    ///   - isWhole: whether no other rules run beside these. The stored events that other rules emitted are then skipped, because
+    ///     these rules have been removed or renamed.
     ///   - maxFirings: the most timers that come due.
     public init(
         _ book: RuleBook, counting rules: Set<String>? = nil, from start: Timestamp, known: [String: Timestamp]? = nil,
-        silences: [SilenceRecord] = [], coverage: CoverageRecord? = nil, maxFirings: Int = .max
+        silences: [SilenceRecord] = [], coverage: CoverageRecord? = nil, isWhole: Bool = false, maxFirings: Int = .max
     ) {
-        (self.book, self.coverage) = (book, coverage)
+        (self.book, self.coverage, self.isWhole) = (book, coverage, isWhole)
         trial = Trial(
             book, at: start, known: known,
             silences: silences.map(\.lasted).filter { $0.ends > max(start, $0.starts) },
@@ -48,8 +47,8 @@ public struct BackTest: Sendable {
     /// How many events, tasks, pieces of state and timers are kept.
     var remembered: (events: Int, tasks: Int, state: Int, timers: Int) { trial.remembered }
 
-    /// How many ids of deliveries and conversations are kept.
-    var names: Int { dead.count + held.count + trial.conversations }
+    /// How many ids of messages and conversations are kept.
+    var names: Int { held.count + trial.conversations }
 
     /// The observations so far.
     public var tally: BackTestTally { trial.observer }
@@ -98,16 +97,18 @@ public struct BackTest: Sendable {
     private func isEmittedByTrial(_ event: Event) -> Bool {
         switch event.type {
         case .scheduleDue, .silenceStarted, .silenceEnded: true
-        case .deliveryDead: event.data[.delivery]?["id"]?.asString.map(dead.contains) ?? false
-        default: book.hasEmitted(event)
+        case .deliveryDead: book.wasDeadFromTheStart(event) && includes(event.data[.delivery]?[.rule]?.asString ?? "")
+        default: book.isEmitted(event) && includes(event.source)
         }
     }
+
+    /// Whether the events of a rule's runs come from the trial.
+    private func includes(_ rule: String) -> Bool { isWhole || book.contains(rule) }
 
     private mutating func takeDeliveries() -> MadeDeliveries {
         var made = MadeDeliveries()
         for delivery in trial.takeDeliveries() {
             if let coverage { book.note(delivery, in: coverage) }
-            if case .dead = delivery.initial { dead.insert(delivery.id.text) }
             let isReleased = held.remove(delivery.id) != nil
             if case .quiet = delivery.initial { held.insert(delivery.id) }
             let task = delivery.task.flatMap { trial.task($0.key, of: $0.source) }
@@ -129,9 +130,14 @@ extension RuleBook {
         coverage.note(delivery.id.step, of: rule.name, in: rule.summary.file)
     }
 
-    /// Whether a rule of this book emitted the event.
-    func hasEmitted(_ event: Event) -> Bool {
-        contains(event.source) && !facts.isConfigured(event.source) && facts.events[event.type]?.hasTask != true
+    /// Whether a rule emitted the event. An event of the same type that another system sent has no hop.
+    func isEmitted(_ event: Event) -> Bool { event.hop > 0 && facts.events[event.type]?.origin == .outside }
+
+    /// Whether the event is about a delivery that was dead when it was made. A message is not: a plain one replaces it.
+    func wasDeadFromTheStart(_ event: Event) -> Bool {
+        let reason = event.data[.error]?[.reason]?.asString.flatMap(Failure.Reason.init)
+        let action = event.data[.delivery]?[.action]?.asString ?? ""
+        return (reason == .budget || reason == .unrenderable) && facts.actions[action]?.isMessage != true
     }
 
     /// The sources that rules watch with `on: {none}` and without `after`: such a rule runs if no event comes in time.

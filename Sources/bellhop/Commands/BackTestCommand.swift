@@ -32,9 +32,12 @@ struct BackTestCommand: DataCommand {
     @Argument(help: "Names of rules, or files or folders of rules.")
     var rules: [String] = []
 
+    /// The rules in force, as `--against` names them.
+    private static let inForce = "in-force"
+
     func validate() throws {
         try DurationText.validate(since, option: "--since")
-        if config.console != nil, against ?? "in-force" != "in-force" {
+        if config.console != nil, against ?? Self.inForce != Self.inForce {
             throw ValidationError("With --console, --against takes only `in-force`: the agent there compares with its own rules.")
         }
     }
@@ -59,7 +62,8 @@ struct BackTestCommand: DataCommand {
         let report: BackTestReport
         do throws(StoreError) {
             report = try await BackTestRun.report(
-                store, book, against: other, counting: counted.isEmpty ? nil : Set(counted), from: start, to: now
+                store, book, against: other, counting: counted.isEmpty ? nil : Set(counted), from: start, to: now,
+                areWhole: paths.isEmpty && (against ?? Self.inForce) == Self.inForce
             ) { meter.show($0) }
             try await store.close()
         } catch {
@@ -94,7 +98,7 @@ struct BackTestCommand: DataCommand {
     /// The rules to compare with.
     private func other(_ workspace: Workspace, _ store: any Store) async throws(CommandError) -> RuleBook? {
         guard let against else { return nil }
-        guard against == "in-force" else {
+        guard against == Self.inForce else {
             let book = try await workspace.book(of: [against])
             if book.rules.isEmpty { throw CommandError(.problem, "There are no rules to compare with in \(against.visible).") }
             return book

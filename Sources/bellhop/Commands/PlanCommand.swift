@@ -44,7 +44,8 @@ struct PlanCommand: DataCommand {
                 scopes: Dictionary(polled.map { ($0.name, $0.scope) }, uniquingKeysWith: { first, _ in first }),
                 known: Set(known), at: now)
             if let before {
-                plan.report = try await BackTestRun.report(store, book, against: before, from: now - .days(1), to: now)
+                plan.report = try await BackTestRun.report(
+                    store, book, against: before, from: now - .days(1), to: now, areWhole: true)
             } else {
                 plan.obstacle =
                     "The rules in force no longer fit bellhop.yaml, so their deliveries of the last day cannot be compared."

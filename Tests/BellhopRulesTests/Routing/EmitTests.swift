@@ -7,7 +7,7 @@ import Testing
     private static let outage = EventType("outage")
 
     /// The fixture with the action and two declared types.
-    private static let context: RuleContext = {
+    static let context: RuleContext = {
         var context = Fixture.context()
         context.actions.append(
             ActionManifest(
