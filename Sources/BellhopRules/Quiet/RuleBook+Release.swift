@@ -101,6 +101,12 @@ extension RuleBook {
         context.connections.first { $0.name == receiver }?.messages.resolves == .yes
     }
 
+    /// Whether the receiver shows a later message of a conversation with the first one or in its place. Without a configuration, any may.
+    func showsConversations(_ receiver: String) -> Bool {
+        guard let abilities = context.connections.first(where: { $0.name == receiver })?.messages else { return context.isOpen }
+        return abilities.threads == .yes || abilities.updates == .yes
+    }
+
     /// Makes one message of those that are left; a single one is sent as it is.
     private func join(_ release: inout MessageRelease, _ facts: ReleaseFacts) {
         let places = release.treatments.indices.filter { release.treatments[$0].treatment == .joined }

@@ -187,7 +187,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
     private mutating func keep(_ routing: Routing) {
         observer.observe(routing, in: moment)
         let losses = state.apply(routing.state, at: now)
-        add(holding.keep(routing.deliveries))
+        add(holding.keep(routing.deliveries, by: book))
         for timer in routing.fired { timers.remove(timer) }
         for change in routing.timers {
             switch change {

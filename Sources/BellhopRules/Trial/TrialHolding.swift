@@ -4,7 +4,7 @@ import BellhopCore
 struct TrialHolding {
     private(set) var messages: [HeldMessage] = []
     private var place: Int64 = 0
-    /// The latest conversations that have begun, each with its receiver.
+    /// The latest conversations in which a message was sent, each with its receiver.
     private(set) var conversations = RecentSet<[String]>(most: Self.maxConversations)
 
     static let maxConversations = 10_000
@@ -14,7 +14,7 @@ struct TrialHolding {
 
     /// Records deliveries, and returns those that are made. A message that only closes held messages is not made, and these are
     /// dropped.
-    mutating func keep(_ deliveries: [Delivery]) -> [Delivery] {
+    mutating func keep(_ deliveries: [Delivery], by book: RuleBook) -> [Delivery] {
         var made: [Delivery] = []
         for delivery in deliveries {
             if let closing = delivery.closes {
@@ -33,13 +33,13 @@ struct TrialHolding {
             if case .quiet = delivery.initial {
                 messages.append(HeldMessage(place: place, delivery: delivery))
             } else if delivery.initial == .available {
-                send(delivery, place)
+                send(delivery, place, by: book)
             }
         }
         return made
     }
 
-    private mutating func send(_ delivery: Delivery, _ place: Int64) {
+    private mutating func send(_ delivery: Delivery, _ place: Int64, by book: RuleBook) {
         guard case .message(let message) = delivery.arguments, let conversation = message.conversation else { return }
         let key = [delivery.id.receiver, conversation]
         let isFirst = !conversations.contains(key)
@@ -48,7 +48,11 @@ struct TrialHolding {
             held.place < place && held.delivery.lane == delivery.lane
                 && (held.delivery.settles || held.delivery.arguments.updatesConversation && (message.update || isFirst))
         }
-        if message.resolve { conversations.remove(key) } else { conversations.insert(key) }
+        if message.resolve, book.facts.isPager(delivery.id.receiver) {
+            conversations.remove(key)
+        } else {
+            conversations.insert(key)
+        }
     }
 
     /// Releases the messages that were held until a moment. Returns, in order, those that are sent, silenced or dropped.
@@ -60,30 +64,40 @@ struct TrialHolding {
         messages.removeAll { $0.delivery.runAt == end }
         for receiver in Set(due.map(\.delivery.id.receiver)).sorted() {
             var held = due.filter { $0.delivery.id.receiver == receiver }
-            for place in held.indices {
-                guard case .message(let message) = held[place].delivery.arguments else { continue }
-                held[place].continues = message.conversation.map { conversations.contains([receiver, $0]) } ?? false
-            }
-            let release = book.release(held, facts, silences: silences, at: now)
-            for (message, treatment) in release.treatments {
-                var message = message
-                switch treatment {
-                case .sent:
-                    message.delivery.initial = .available
-                    send(message.delivery, message.place)
-                case .silenced(let silence): message.delivery.initial = .silenced(by: silence)
-                case .dropped(let why): message.delivery.initial = .dropped(why)
-                case .held(let until):
-                    message.delivery.runAt = until
-                    messages.append(message)
-                    continue
-                case .joined: continue
+            if book.showsConversations(receiver) {
+                for place in held.indices {
+                    let conversation = held[place].delivery.arguments.message?.conversation
+                    held[place].continues = conversation.map { conversations.contains([receiver, $0]) } ?? false
                 }
-                released.append(message.delivery)
             }
-            if let joined = release.joined { released.append(joined) }
+            for start in stride(from: 0, to: held.count, by: HeldMessage.most) {
+                let part = Array(held[start..<min(start + HeldMessage.most, held.count)])
+                released += apply(book.release(part, facts, silences: silences, at: now), by: book)
+            }
         }
         messages.sort { $0.place < $1.place }
+        return released
+    }
+
+    private mutating func apply(_ release: MessageRelease, by book: RuleBook) -> [Delivery] {
+        var released: [Delivery] = []
+        for (message, treatment) in release.treatments {
+            var message = message
+            switch treatment {
+            case .sent:
+                message.delivery.initial = .available
+                send(message.delivery, message.place, by: book)
+            case .silenced(let silence): message.delivery.initial = .silenced(by: silence)
+            case .dropped(let why): message.delivery.initial = .dropped(why)
+            case .held(let until):
+                message.delivery.runAt = until
+                messages.append(message)
+                continue
+            case .joined: continue
+            }
+            released.append(message.delivery)
+        }
+        if let joined = release.joined { released.append(joined) }
         return released
     }
 }

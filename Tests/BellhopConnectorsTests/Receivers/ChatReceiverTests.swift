@@ -127,6 +127,14 @@ import Testing
         }
     }
 
+    @Test(arguments: Chat.all)
+    func `a chat that shows threads gives a reference to the first message of a conversation`(_ chat: Chat) async throws {
+        try await open(chat) { sender in
+            try await sender.send(Self.message("one", thread: "INC1"))
+            #expect(sender.firstMessages.count == (chat.answersThreads || chat.updates || chat.kind == "googlechat" ? 1 : 0))
+        }
+    }
+
     @Test(arguments: Chat.all.filter(\.updates))
     func `an update replaces the first message of its thread`(_ chat: Chat) async throws {
         try await open(chat) { sender in

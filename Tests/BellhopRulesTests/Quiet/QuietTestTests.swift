@@ -54,6 +54,43 @@ import Testing
         #expect(Fixture.problems(test + b + a, of: update.replacing(", update: true", with: "")) == [])
     }
 
+    @Test(arguments: [("board", true), ("pager", false)])
+    func `a message of a conversation is sent by itself only where the receiver shows conversations`(
+        _ receiver: String, _ areJoined: Bool
+    ) {
+        let given = ["a", "b"].map { Self.event($0) }.joined()
+        let changes = ["a", "b"].map { "      - task_commented: {task: {id: \($0), number: \($0)}, comment: {text: x}}\n" }
+            .joined()
+        let rule = """
+            rule: r
+            on: [task_created, task_commented]
+            from: my-work
+            quiet: {hours: "22:00-07:00"}
+            do: [{notify: {to: \(receiver), thread: "${{ task.id }}", title: "${{ task.number }}", resolve: true}}]
+            """
+        let sent = "      - notify: {title: a}\n      - notify: {title: b}\n"
+        let released = areJoined ? "      - notify: {title: 2 messages were kept back}\n" : sent
+        #expect(
+            Fixture.problems(
+                "tests:\n  - name: t\n    at: 2026-01-05T21:59:59Z\n    given:\n\(given)      - wait: 1s\n\(changes)      - wait: 24h\n"
+                    + "    expect:\n\(sent)\(released)", of: rule) == [])
+    }
+
+    @Test func `each thousand of more than a thousand held messages is one message`() throws {
+        var test = BackTest(try Fixture.book(Self.rule), from: Fixture.start)
+        let night = Fixture.start + .seconds(14 * 3600)
+        let events = (1...1500).map { number in
+            var event = Fixture.event(.taskCreated, Fixture.task("t\(number)"), id: "e\(number)")
+            event.time = night
+            return StoredEvent(sequence: Int64(number), event: event)
+        }
+        let made = test.feed(events).deliveries + test.finish(at: night + .days(1)).deliveries
+        #expect(
+            made.filter { $0.initial == .available }.compactMap(\.arguments.message?.title.plainText) == [
+                "1000 messages were kept back", "500 messages were kept back",
+            ])
+    }
+
     @Test func `an update that is held for longer is sent after an earlier one of its thread`() {
         func rule(_ name: String, _ end: String) -> String {
             """
