@@ -69,6 +69,21 @@ import Testing
         #expect(found[2].hasPrefix("The source late could not be read from \((start + .seconds(40)).rfc3339) until the end"))
     }
 
+    @Test func `a source that has failed since before the time is named, and one that bellhop.yaml no longer has`() throws {
+        var gaps = BackTestGaps()
+        gaps.note([
+            StoreStatus.SourceStatus(
+                source: "silent", scope: Scope(instance: "i", user: "u", kind: "k"), hasBaseline: true, tasks: 0, lastCommit: nil,
+                health: SourceHealth(failures: 9, failingSince: start + .seconds(-60), announced: true))
+        ])
+        for _ in 0..<2 { gaps.note(eventOfMissingSource: "old") }
+        #expect(
+            gaps.sentences(of: try book(), report()).dropLast() == [
+                "Events of the source old, which bellhop.yaml no longer has: 2. Rules with `from` do not see them, and waits for its tasks end.",
+                "The source silent could not be read from \(time(-60)) until the end: changes in this time were seen later or never.",
+            ])
+    }
+
     private func time(_ seconds: Int) -> String { (start + .seconds(seconds)).rfc3339 }
 
     /// A row of the audit about an act.

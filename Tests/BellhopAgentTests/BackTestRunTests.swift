@@ -80,6 +80,30 @@ import Testing
             report.gaps.contains("Events that are left out, because the clock was ahead when they were stored: 1."))
     }
 
+    @Test func `a back-test begins where the deleted events end, and not with an older event that a rule still needs`()
+        async throws
+    {
+        let text = "rule: digest\non: {schedule: \"0 * * * *\"}\ndo: [{log: hourly}]"
+        let store = try Stores.inMemory()
+        var late = created(2)
+        late.time = start + .days(20)
+        try await store.append([created(0), created(1), late])
+        // The first event is kept, because it is not routed.
+        try await store.route(Routing(routed: [2, 3]))
+        let end = start + .days(21)
+        #expect(try await store.prune(Retention(events: .days(10)), at: end) == 1)
+        let report = try await BackTestRun.report(store, try RuleBook.load(text), from: start - .days(1), to: end)
+        #expect(report.events == 1 && report.tally.rules["digest"]?.runs == 240)
+        #expect(
+            report.gaps.first
+                == "Events before \((start + .days(11)).rfc3339) were deleted (`retention.events`), so the back-test begins there."
+        )
+        #expect(!report.gaps.contains { $0.hasPrefix("The store has no events before") })
+        // Of the time after that, all events are known.
+        let short = try await BackTestRun.report(store, try RuleBook.load(text), from: end - .days(5), to: end)
+        #expect(short.events == 1 && !short.gaps.contains { $0.hasPrefix("Events before") })
+    }
+
     /// A store with as many events each second, which are one batch. Each batch reads the events of the count again.
     private func store(_ count: Int, perSecond: Int = 1) async throws -> any Store {
         let store = try Stores.inMemory()

@@ -40,6 +40,10 @@ struct BackTestGaps {
 
     /// The sources whose silence rules wait for, and which have no stored event.
     var unseen: [String] = []
+    /// Until when events were deleted, if that is after the requested beginning.
+    var pruned: Timestamp?
+    /// How many events are of sources that bellhop.yaml no longer has, by source.
+    private var missing: [String: Int] = [:]
     /// When the rules see their first event: changes of rules before it do not matter.
     var begin = Timestamp.distantPast
     private var failing = Spans()
@@ -51,6 +55,11 @@ struct BackTestGaps {
 
     /// How many times are kept.
     var kept: Int { [failing, pausedReceivers, pausedRules, pausedWrites].map(\.closed.count).reduce(0, +) }
+
+    /// Adds an event of a source that bellhop.yaml no longer has.
+    mutating func note(eventOfMissingSource source: String) {
+        if missing[source] != nil || missing.count < Self.most { missing[source, default: 0] += 1 }
+    }
 
     mutating func note(_ event: Event) {
         switch event.type {
@@ -91,6 +100,13 @@ struct BackTestGaps {
         for stop in stops where stop.cause.isPause { pausedReceivers.begin(stop.receiver, at: stop.since) }
     }
 
+    /// Adds the sources that fail now: the failure may have begun before the time of the back-test.
+    mutating func note(_ sources: [StoreStatus.SourceStatus]) {
+        for source in sources where source.health.announced {
+            if let since = source.health.failingSince { failing.begin(source.source, at: since) }
+        }
+    }
+
     /// - Parameter other: the tally of the rules that these are compared with.
     func sentences(of book: RuleBook, _ report: BackTestReport, other: BackTestTally? = nil) -> [String] {
         if report.first == nil, !report.hasEarlier {
@@ -101,7 +117,10 @@ struct BackTestGaps {
         let isCounted = report.tally.isCounted
         let hasSchedules = book.registrations(at: report.since).contains { $0.schedule != nil && isCounted($0.name) }
         let negligible: Duration = hasSchedules ? .zero : min(.seconds(3600), span / 24)
-        if !report.hasEarlier, let first = report.first, first > report.since + negligible {
+        if let pruned {
+            found.append(
+                "Events before \(pruned.rfc3339) were deleted (`retention.events`), so the back-test begins there.")
+        } else if !report.hasEarlier, let first = report.first, first > report.since + negligible {
             found.append(
                 "The store has no events before \(first.rfc3339)"
                     + (hasSchedules ? ", so no earlier times of schedules are counted." : "."))
@@ -112,6 +131,10 @@ struct BackTestGaps {
         }
         if !unseen.isEmpty {
             found.append("The store has no event of \(unseen.listed), so the back-test does not show its silence.")
+        }
+        found += missing.sorted { $0.key < $1.key }.map { name, count in
+            "Events of the source \(name), which bellhop.yaml no longer has: \(count). Rules with `from` do not see them, and waits "
+                + "for its tasks end."
         }
         found += failing.sentences { name, time in
             "The source \(name) could not be read \(time): changes in this time were seen later or never."

@@ -47,15 +47,19 @@ public struct BackTestRun {
         for source in watched {
             known[source] = try await beginning(of: store, sources: [source], until: until)
         }
+        let status = try await store.status(at: until)
+        // The few earlier events that are kept would look like a quiet time.
+        let pruned = status.prunedUntil.flatMap { $0 > since && $0 < until ? $0 : nil }
+        let from = pruned ?? since
         // Before the store's first event no schedule is due, because nothing is known of that time.
-        let begin = max(since, try await beginning(of: store, until: until) ?? until)
+        let begin = max(from, try await beginning(of: store, until: until) ?? until)
         var run = BackTestRun(
             book, against: against, counting: rules, BackTestReport(since: since, until: until), from: begin,
             known: known, silences: silences, coverage: coverage, areWhole: areWhole)
-        run.gaps.begin = begin
+        (run.gaps.begin, run.gaps.pruned) = (begin, pruned)
         let isCounted = run.test.tally.isCounted
         run.gaps.unseen = book.watchedSources(isCounted).filter { known[$0] == nil }.sorted()
-        try await run.read(store, progress)
+        try await run.read(store, from: from, status, progress)
         return run.report
     }
 
@@ -76,10 +80,12 @@ public struct BackTestRun {
         return earliest
     }
 
-    private mutating func read(_ store: any Store, _ progress: (Double) -> Void) async throws(StoreError) {
+    private mutating func read(
+        _ store: any Store, from: Timestamp, _ status: StoreStatus, _ progress: (Double) -> Void
+    ) async throws(StoreError) {
         let first = try await store.span(of: EventQuery(limit: .max))
         report.hasEarlier = first != nil
-        if let span = try await store.span(of: EventQuery(since: report.since, limit: .max)) {
+        if let span = try await store.span(of: EventQuery(since: from, limit: .max)) {
             report.hasEarlier = first.map { $0.after < span.after } ?? false
             var place = span.after
             while place < span.through, !Task.isCancelled {
@@ -96,6 +102,7 @@ public struct BackTestRun {
         report.tally.list(test.book.rules.map(\.name))
         report.samples = report.tally.rules.compactMapValues { $0.latest.map(BackTestSample.init) }
         try await readActs(store)
+        gaps.note(status.sources.filter { test.book.hasSource($0.source) })
         report.gaps = gaps.sentences(of: test.book, report, other: other?.tally)
     }
 
@@ -121,7 +128,10 @@ public struct BackTestRun {
             }
         }
         report.events += found.count
-        for stored in found { gaps.note(stored.event) }
+        for event in found.map(\.event) {
+            gaps.note(event)
+            if test.book.isOfMissingSource(event) { gaps.note(eventOfMissingSource: event.source) }
+        }
         if report.first == nil { report.first = found.map(\.event.time).min() }
         take(test.feed(found), other?.feed(found))
     }

@@ -48,6 +48,13 @@ extension Words {
             "The store has no events before %, so no earlier times of schedules are counted.",
             "Im Speicher sind keine Ereignisse vor %, deshalb zählen keine früheren Zeiten von Zeitplänen."),
         .init("The store has no events before %.", "Im Speicher sind keine Ereignisse vor %."),
+        .init(
+            "Events before % were deleted (`retention.events`), so the back-test begins there.",
+            "Die Ereignisse vor % wurden gelöscht (`retention.events`), deshalb beginnt der Rückblick-Test dort."),
+        .init(
+            "Events of the source %, which bellhop.yaml no longer has: %. Rules with `from` do not see them, and waits for its tasks end.",
+            "Ereignisse der Quelle %, die nicht mehr in bellhop.yaml steht: %. Regeln mit `from` sehen sie nicht, und das Warten auf ihre Aufgaben endet."
+        ),
         .init("Events that cannot be read: %.", "Ereignisse, die nicht lesbar sind: %."),
         .init(
             "Events that are left out, because the clock was ahead when they were stored: %.",

@@ -185,6 +185,8 @@ public struct StoreStatus: Sendable, Hashable {
     /// The dead and held deliveries, by state, then by receiver, those with the most first.
     public var undecided: [UndecidedStatus]
     public var events: Int
+    /// Of the events before this moment, only those that rules still need are kept; nil if none was deleted.
+    public var prunedUntil: Timestamp?
     public var unrouted: Int
     /// Events that no rule saw because they are unreadable.
     public var damaged: Int

@@ -140,6 +140,18 @@ extension RuleBook {
         return (reason == .budget || reason == .unrenderable) && facts.actions[action]?.isMessage != true
     }
 
+    /// Whether the event was seen by a source that bellhop.yaml does not have.
+    public func isOfMissingSource(_ event: Event) -> Bool {
+        switch facts.events[event.type]?.origin {
+        case .tasks, .page, .source: !hasSource(event.source)
+        case .outside: event.hop == 0 && !hasSource(event.source)
+        case .connection, .rule, .delivery, nil: false
+        }
+    }
+
+    /// Whether bellhop.yaml has the source.
+    public func hasSource(_ name: String) -> Bool { facts.isConfigured(name) }
+
     /// The sources that rules watch with `on: {none}` and without `after`: such a rule runs if no event comes in time.
     public var watchedSources: Set<String> { watchedSources { _ in true } }
 

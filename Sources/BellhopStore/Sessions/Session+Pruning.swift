@@ -29,6 +29,7 @@ extension Session {
             let (removed, last) = try walk(
                 SQL.Pruning.events, SQL.Pruning.removeEvents, after, before: now - retention.events, at: now,
                 stale: now - max(retention.forgotten, retention.events))
+            if removed > 0 { try notePrunedEvents(before: now - retention.events) }
             return (removed, last.map { .events(after: $0) } ?? .deliveries(after: 0))
         case .deliveries(let after):
             let (removed, last) = try walk(
@@ -89,6 +90,16 @@ extension Session {
         try removing.bind(":before", limit)
         if let stale { try removing.bind(":stale", stale) }
         return (try removing.run(), last)
+    }
+
+    private static let prunedNote = "store/pruned-events"
+
+    /// The time before which events were deleted.
+    func prunedEvents() throws -> Timestamp? { try note(Self.prunedNote)?.asInt.map { Timestamp(microseconds: $0) } }
+
+    private func notePrunedEvents(before limit: Timestamp) throws {
+        if let known = try prunedEvents(), known >= limit { return }
+        try setNote(Self.prunedNote, to: .int(limit.microseconds))
     }
 
     /// Deletes the waits of the deleted deliveries in this range, and the waits for them.

@@ -15,6 +15,7 @@ extension Session {
             undecided: try undecided(), events: Int(try int(SQL.Queries.eventCount)),
             unrouted: Int(try int(SQL.Queries.unroutedCount)), damaged: try damagedEvents())
         status.backlog = backlog
+        status.prunedUntil = try prunedEvents()
         for case (let state?, let count) in joined { status.joined[try Self.state(state)] = count }
         status.pauses = try pauses().filter { pause in
             pause.isByPerson || status.rules.contains { pause.subject == .rule($0.rule) }

@@ -141,6 +141,18 @@ import Testing
         #expect(try runs(reader, by: "v", hop: 0) == 1)
     }
 
+    @Test func `an event is of a missing source only if a source has seen it that bellhop.yaml does not have`() throws {
+        let book = try Fixture.book(Self.rules, in: EmitTests.context)
+        func isMissing(_ type: EventType, _ source: String = "old", hop: Int = 0) -> Bool {
+            book.isOfMissingSource(Fixture.event(type, source: source, hop: hop))
+        }
+        #expect(isMissing(.taskCreated) && isMissing(.sourceFailing) && isMissing(EventType("ping")))
+        #expect(!isMissing(.taskCreated, "my-work") && !isMissing(.scheduleDue) && !isMissing(.deliveryDead))
+        #expect(!isMissing(.loginEvent))
+        // A rule emitted it.
+        #expect(!isMissing(EventType("ping"), hop: 1))
+    }
+
     @Test func `a stored notice of a delivery that was dead when it was made counts only if the trial makes it dead, too`() throws
     {
         func book(_ limit: Int) throws -> RuleBook {
