@@ -127,7 +127,7 @@ struct CaseDraft {
                 now = event.event.time
                 given.append(["at": .string(now.rfc3339)])
             }
-            given.append([event.event.type.name: members(of: event.event), "source": .string(event.event.source)])
+            given.append(step(event.event))
         }
         if end > now { given.append(["at": .string(end.rfc3339)]) }
         let result = expectsNothing ? "nothing is done" : "the rules do what they did"
@@ -137,6 +137,16 @@ struct CaseDraft {
         test["given"] = .array(given)
         test["expect"] = .array(expectsNothing ? [] : expectations)
         return YAMLWriter.text(["rules": .array(paths.map(JSON.string)), "tests": [.object(test)]])
+    }
+
+    /// An event as a step of a test.
+    private func step(_ event: Event) -> JSON {
+        var step: JSON.Object = [event.type.name: members(of: event), TestKeys.source.name: .string(event.source)]
+        // A comment says so itself.
+        if event.hop > 0, event.type != .taskCommented, context.events[event.type]?.hasTask == true {
+            step[TestKeys.own.name] = true
+        }
+        return .object(step)
     }
 
     /// The members of an event in the form of a test: the members of the task that are not empty, and the differences of its

@@ -125,7 +125,7 @@ public enum RuleSchema {
     private static func given(_ events: EventCatalogue) -> JSON {
         var properties = JSON.Object(
             events.nameable.map { ($0.type.name, SettingSchema.record(TestKeys.members(of: $0))) })
-        for setting in [TestKeys.wait, TestKeys.at, TestKeys.source, TestKeys.restart, TestKeys.down] {
+        for setting in [TestKeys.wait, TestKeys.at, TestKeys.source, TestKeys.own, TestKeys.restart, TestKeys.down] {
             properties[setting.name] = SettingSchema.schema(setting)
         }
         properties["silence"] = SettingSchema.record(TestKeys.givenSilence)

@@ -16,7 +16,7 @@ struct TestCase: Sendable {
 
     /// Something that happens.
     enum Step: Sendable {
-        case event(EventType, source: String, subject: String, data: JSON.Object, place: Diagnostic.Place)
+        case event(EventType, source: String, subject: String, data: JSON.Object, hop: Int, place: Diagnostic.Place)
         case until(Timestamp)
         case wait(Duration)
         /// A silence that begins now; its times are set when the step is taken.

@@ -76,14 +76,15 @@ struct TestCaseReader: ProblemCollector {
     // MARK: Events
 
     private mutating func step(_ node: Node) -> TestCase.Step? {
-        guard let mapping = node.mapping, let pair = mapping.first(where: { $0.name != "source" }) else {
+        guard let mapping = node.mapping, let pair = mapping.first(where: { !TestKeys.besideEvent.contains($0.name) })
+        else {
             let event = node.scalarText.flatMap { name in context.events.nameable.first { $0.type.name == name } }
             return refuse(
                 "wrong-type", "this is not an event or a time step", at: node,
                 help: event.map { "write `\($0.type.name): {\($0.hasTask ? "task: {id: …}" : "…")}`" }
                     ?? "write an event, `wait`, `at` or `tasks`")
         }
-        for other in mapping where other.name != pair.name && other.name != "source" {
+        for other in mapping where other.name != pair.name && !TestKeys.besideEvent.contains(other.name) {
             report(
                 "unknown-key", "`\(pair.name)` and `\(other.name)` are separate steps", at: other.key,
                 help: "begin each with `- `")
@@ -106,11 +107,11 @@ struct TestCaseReader: ProblemCollector {
         case "silence": return silence(pair.value)
         case "restart", "down": return restartOrDowntime(pair)
         case "tasks": return tasks(pair.value).map(TestCase.Step.tasks)
-        default: return event(pair, source: mapping["source"]?.value)
+        default: return event(pair, source: mapping[TestKeys.source.name]?.value, own: mapping[TestKeys.own.name]?.value)
         }
     }
 
-    private mutating func event(_ pair: Mapping.Pair, source node: Node?) -> TestCase.Step? {
+    private mutating func event(_ pair: Mapping.Pair, source node: Node?, own: Node?) -> TestCase.Step? {
         let type = EventType(pair.name)
         guard let definition = context.events[type], definition.canBeNamed else {
             let names = context.events.nameable.map(\.type.name) + ["wait", "at", "tasks", "silence", "restart", "down"]
@@ -133,7 +134,19 @@ struct TestCaseReader: ProblemCollector {
             guard let task = facts.task(type, pair.value, &data, source: source) else { return nil }
             subject = "test/\(task.key.text)"
         }
-        return .event(type, source: source, subject: subject, data: data, place: Diagnostic.Place(pair.key, file: file))
+        let isOwn = own.map { self.isOwn($0, definition) } ?? (data[.comment]?[.own] == true)
+        return .event(
+            type, source: source, subject: subject, data: data, hop: isOwn ? 1 : 0, place: Diagnostic.Place(pair.key, file: file))
+    }
+
+    /// Whether a write of a rule caused the event, as `own` beside it says.
+    private mutating func isOwn(_ node: Node, _ event: EventDefinition) -> Bool {
+        if !event.hasTask || event.type == .taskCommented {
+            report(
+                "unknown-key", "`own` cannot stand beside `\(event.type.name)`", at: node,
+                help: event.hasTask ? "write `comment: {own: true, text: …}`" : "it is for changes of tasks")
+        }
+        return value(node, as: TestKeys.own) == true
     }
 
     private mutating func tasks(_ node: Node) -> [Scope.ID: [Snapshot]]? {

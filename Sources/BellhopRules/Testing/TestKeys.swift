@@ -48,6 +48,10 @@ enum TestKeys {
         "The agent is down for this long. Events given during that time arrive with its first poll afterwards.")
     static let tasks = Setting("tasks", .json, "The tasks that the sources show from here on.")
     static let source = Setting("source", .name, "The source of the event; by default the rule's first `from`.")
+    static let own = Setting(
+        "own", .boolean, "Whether a write of a rule caused the change: then it is no answer, and ends no escalation.")
+    /// The keys that stand beside an event.
+    static let besideEvent = [source, own].map(\.name)
 
     /// The members of a given event. A test may leave out most, and writes a task and its changes in its own way.
     static func members(of event: EventDefinition) -> [Setting] {

@@ -64,10 +64,11 @@ struct TestRun {
         for step in steps {
             switch step {
             case .tasks(let given): for (scope, list) in given { trial.tasks.set(list, of: scope) }
-            case .event(let type, let source, let subject, let data, let place):
+            case .event(let type, let source, let subject, let data, let hop, let place):
                 shown += 1
                 let event = Event(
-                    id: Event.ID("test-\(shown)"), type: type, source: source, subject: subject, time: trial.now, data: data)
+                    id: Event.ID("test-\(shown)"), type: type, source: source, subject: subject, time: trial.now, data: data,
+                    hop: hop)
                 events.append(event)
                 trial.observer.places[event.id] = place
                 trial.remember(event)

@@ -41,6 +41,17 @@ import Testing
             receiver: "log", content: "x", created: Fixture.start)
     }
 
+    @Test func `a generated test says of a change that a write of a rule caused it`() throws {
+        let files = [RuleFile("rules/r.yaml", "rule: r\non: task_changed\nfrom: my-work\ndo: [{log: x}]")]
+        var own = Fixture.changed(Fixture.task(fields: ["state": 2]), from: Fixture.task(fields: ["state": 1]), id: "e2")
+        own.hop = 1
+        let facts = ExplanationFacts(
+            events: [StoredEvent(sequence: 1, event: Fixture.event()), StoredEvent(sequence: 2, event: own)])
+        let book = try RuleBook.loadToExplain(files, context: Fixture.context())
+        let test = try ExplainedTest(of: nil, in: [facts], rule: "r", by: book, files: files, context: Fixture.context())
+        #expect(test.text.split(separator: "\n").count { $0.hasSuffix(" own: true") } == 1, "\(test.text)")
+    }
+
     @Test func `the verdict says whether the type, the source, a field or a disabled rule prevented the run`() throws {
         #expect(try account("on: task_removed").verdict == .type)
         #expect(try account("on: task_created\nfrom: incidents").verdict == .source)

@@ -201,6 +201,29 @@ import Testing
         #expect(error?.all.map(\.help) == ["declare it under `fields` of the source, if its tasks have it"])
     }
 
+    @Test func `a change that a write of a rule caused is given with own, and ends no escalation`() {
+        let rule = """
+            rule: r
+            on: task_created
+            from: my-work
+            do: [{log: x}]
+            escalate: [{after: 10m, do: [{log: later}]}]
+            """
+        func problems(_ own: String, _ expect: String) -> [String] {
+            let change = "{task_changed: {task: {id: a1, state: 2}, before: {state: 1}}\(own)}"
+            return Fixture.problems(
+                of: rule, given: "[{task_created: {task: {id: a1, state: 1}}}, {wait: 1m}, \(change), {wait: 1h}]", expect: expect
+            )
+        }
+        #expect(problems(", own: true", "[{log: x}, {log: later}]") == [])
+        #expect(problems(", own: false", "[{log: x}]") == [])
+        #expect(problems("", "[{log: x}]") == [])
+        #expect(
+            Fixture.problems(
+                of: rule, given: "[{task_commented: {task: {id: a1}, comment: {text: x}}, own: true}]", expect: "[]")
+                == ["unknown-key: `own` cannot stand beside `task_commented`"])
+    }
+
     @Test func `only limits a test to some rules, and an unknown rule is refused with a suggestion`() throws {
         let files = [
             RuleFile("rules/a.yaml", "rule: a\non: task_created\ndo: [{log: a}]\n---\nrule: b\non: task_created\ndo: [{log: b}]")
