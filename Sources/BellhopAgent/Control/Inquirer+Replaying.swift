@@ -45,17 +45,19 @@ extension Inquirer {
             guard case .rule(let name) = pause.subject, request.rule.map({ $0 == name }) ?? true else { return nil }
             return name
         }
-        let shown = zip(events, routings).map { event, routing in
+        let shown = zip(events, routings).map { event, routings in
             json(
-                of: event, routing, by: book,
+                of: event, routings, by: book,
                 paused: paused.filter { book.judge(event, by: $0, tasks: [:], at: now)?.isRelevant ?? false })
         }
         return ["events": .array(shown), "agent": .bool(agent != nil)]
     }
 
-    /// - Parameter paused: the rules for such events that are paused.
-    private func json(of event: StoredEvent, _ routing: Routing, by book: RuleBook, paused: [String]) -> JSON {
-        let deliveries = routing.deliveries.map { delivery -> JSON in
+    /// - Parameters:
+    ///   - routings: that of the event, and those of the events that it causes.
+    ///   - paused: the rules for such events that are paused.
+    private func json(of event: StoredEvent, _ routings: [Routing], by book: RuleBook, paused: [String]) -> JSON {
+        let deliveries = routings.flatMap(\.deliveries).map { delivery -> JSON in
             var json = delivery.rendered(to: connection(delivery.id.receiver))
             json["rule"] = .string(delivery.id.rule)
             json["state"] = .string(delivery.initial.name)
@@ -66,13 +68,13 @@ extension Inquirer {
             "subject": .string(event.event.subject), "time": .string(event.event.time.rfc3339),
             "deliveries": .array(deliveries),
             "waits": .array(
-                routing.timers.compactMap { change in
+                routings.flatMap(\.timers).compactMap { change in
                     guard case .set(let timer) = change else { return nil }
                     return ["rule": .string(timer.id.rule), "due": .string(timer.due.rfc3339)]
                 }),
             "stops": .array(
                 // Leave out decisions about earlier events.
-                routing.decisions.filter { !$0.verdict.isOfEarlier }.map { record in
+                routings.flatMap(\.decisions).filter { !$0.verdict.isOfEarlier }.map { record in
                     [
                         "rule": .string(record.rule), "verdict": .string(record.verdict.rawValue),
                         "reason": .string(book.clause(record)),

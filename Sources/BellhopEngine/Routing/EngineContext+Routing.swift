@@ -140,16 +140,25 @@ extension EngineContext {
         return try await decide(matches, by: book, silenced, earlier: earlier, ahead)
     }
 
-    /// Decides what replays would cause now, one after the other, and stores nothing.
-    public func preview(_ replays: [Replay], by book: RuleBook) async throws(StoreError) -> [Routing] {
+    /// Decides what replays would cause now, one after the other, then what the events that they emit would cause, and stores nothing.
+    /// - Returns: for each replay its routing, and those of the events that it causes.
+    public func preview(_ replays: [Replay], by book: RuleBook) async throws(StoreError) -> [[Routing]] {
         let paused = Set(try await RuleShelf.paused(in: store))
         let silenced = book.silences(try await store.silences(includingEnded: false).map(\.silence))
-        var (routings, writes): ([Routing], [StateWrite]) = ([], [])
-        for replay in replays {
-            let matches = book.match(replay, paused: paused)
+        let since = Dictionary(uniqueKeysWithValues: paused.map { ($0, Int64.max) })
+        var last = try await store.span(of: EventQuery(limit: 1))?.through ?? 0
+        var next = replays.enumerated().map { (number: $0, matches: book.match($1, paused: paused)) }
+        var (routings, writes) = (Array(repeating: [Routing](), count: replays.count), [StateWrite]())
+        // The hops of the events end the loop.
+        while !next.isEmpty {
+            let (number, matches) = next.removeFirst()
             let routing = try await decide(matches, by: book, silenced, earlier: .none, after: writes)
-            routings.append(routing)
+            routings[number].append(routing)
             writes += routing.state
+            for event in book.events(causedBy: routing, at: clock.now) {
+                last += 1
+                next.append((number, book.match([StoredEvent(sequence: last, event: event)], since: since)))
+            }
         }
         return routings
     }

@@ -140,7 +140,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
                 observer.observe(record, of: timer, in: self.moment)
             }
             keep(routing)
-            let made = routing.events + emitted(by: routing)
+            let made = book.events(causedBy: routing, at: now)
             if timer.due == momentOnBus, !timer.id.kind.isOfSchedule { deferred += made } else { route(made: made) }
         }
     }
@@ -212,14 +212,6 @@ public struct Trial<Observer: TrialObserver>: Sendable {
         for case .silenced(let silence) in made.map(\.initial) { silences.count(keptBy: silence) }
     }
 
-    /// The events that are emitted once earlier steps are done, which succeed in tests.
-    private func emitted(by routing: Routing) -> [Event] {
-        routing.deliveries.compactMap { delivery in
-            let action = book.facts.actions[delivery.action]
-            return action?.emitsEvent == true && delivery.initial == .available ? delivery.emittedEvent(at: now) : nil
-        }
-    }
-
     /// Routes events that come from the rules or from a test.
     mutating func route(made first: [Event]) {
         route(
@@ -240,7 +232,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
             let routing = decide(matches)
             for event in matches.events.prefix(routing.routed.count) { observer.observe(event, routing.decisions, in: moment) }
             keep(routing)
-            caused += routing.events + emitted(by: routing)
+            caused += book.events(causedBy: routing, at: now)
             stored.removeFirst(routing.routed.count)
         }
         // Events caused by routing are routed too; the hop count ends the loop.
@@ -299,6 +291,15 @@ public struct Trial<Observer: TrialObserver>: Sendable {
 }
 
 extension RuleBook {
+    /// The events that a routing causes if all its deliveries succeed: its own, and those that wait for earlier steps.
+    public func events(causedBy routing: Routing, at now: Timestamp) -> [Event] {
+        routing.events
+            + routing.deliveries.compactMap { delivery in
+                let emits = facts.actions[delivery.action]?.emitsEvent == true && delivery.initial == .available
+                return emits ? delivery.emittedEvent(at: now) : nil
+            }
+    }
+
     /// The scopes of a source that rules read.
     func scopes(of source: String) -> Set<Scope.ID> {
         var scopes: Set<Scope.ID> = []

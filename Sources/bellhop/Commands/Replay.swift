@@ -6,7 +6,7 @@ struct ReplayCommand: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay", abstract: "Route stored events through the rules again.",
         discussion: """
-            Shows what the rules in force would do now, and asks for confirmation. A replay makes new deliveries, even if those of the \
+            Shows what the rules in force would do now, also for the events that they emit, and asks for confirmation. A replay makes new deliveries, even if those of the \
             event itself are done. `once` and `throttle` apply as they are now, unless --force; `mode: shadow` stays shadow. A comment \
             is not written again if this account has written the same text to the task since the event. A replay does not end waits \
             or escalations.

@@ -143,7 +143,7 @@ import Testing
         let before = try await bench.deliveries().count
         let replay = Replay(id: 0, event: event, at: bench.now)
         let book = try #require(shelf.book)
-        let preview = try await bench.context.preview([replay], by: book)[0]
+        let preview = try await bench.context.preview([replay], by: book)[0][0]
         #expect(try await bench.deliveries().count == before)
         #expect(try await bench.store.replays(limit: 9).isEmpty)
         try await bench.store.replay([event], rule: nil, isForced: false, at: bench.now)
@@ -160,7 +160,7 @@ import Testing
         let (bench, shelf, router, event) = try await Self.routed("rule: r\n\(rule)\ndo: [{comment: waited}]")
         let book = try #require(shelf.book)
         let due = try #require(try await bench.store.nextTimer())
-        let preview = try await bench.context.preview([Replay(id: 0, event: event, at: bench.now)], by: book)[0]
+        let preview = try await bench.context.preview([Replay(id: 0, event: event, at: bench.now)], by: book)[0][0]
         try await bench.store.replay([event], rule: nil, isForced: false, at: bench.now)
         try await router.routePending()
         let made = try await bench.store.decisions(DecisionQuery(rule: "r")).filter { $0.occasion.isReplay }
@@ -168,6 +168,28 @@ import Testing
         let words = "had begun before, with event \(event.event.id.text.prefix(12)), and waits until \(due.formatted(in: .utc))"
         #expect(book.clause(made[0]).hasSuffix(words))
         #expect(try await bench.store.nextTimer() == due)
+    }
+
+    @Test func `a preview shows what the events that a replay emits cause, except for paused rules`() async throws {
+        let rules = """
+            rules:
+              - {rule: first, on: task_created, do: [{emit: ping}]}
+              - {rule: second, on: ping, throttle: {every: 1h}, do: [{log: heard}, {emit: ping}]}
+              - {rule: paused, on: ping, do: [{log: never}]}
+            """
+        let (bench, shelf, router, event) = try await Self.routed(rules, waiting: .seconds(7200))
+        _ = try await bench.store.pause(Pause(.rule("paused"), since: bench.now, reason: ""))
+        try await shelf.installAgain(in: bench.context)
+        let known = Set(try await bench.deliveries().map(\.delivery.id))
+        let book = try #require(shelf.book)
+        let preview = try await bench.context.preview([Replay(id: 0, event: event, at: bench.now)], by: book)[0]
+        #expect(preview.flatMap(\.deliveries).map(\.id.rule) == ["first", "second", "second"])
+        #expect(try await bench.deliveries().count == known.count)
+        try await bench.store.replay([event], rule: nil, isForced: false, at: bench.now)
+        try await router.routePending()
+        try await router.routePending()
+        let made = try await bench.deliveries().map(\.delivery.id).filter { !known.contains($0) }
+        #expect(Set(made) == Set(preview.flatMap(\.deliveries).map(\.id)) && made.count == 3)
     }
 
     @Test func `in a preview of several replays, one stops another as the replays do`() async throws {
@@ -180,7 +202,7 @@ import Testing
         try await shelf.install(book, in: bench.context)
         let replays = events.map { Replay(id: 0, event: $0, at: bench.now) }
         let previews = try await bench.context.preview(replays, by: book)
-        #expect(previews.map(\.deliveries.count) == [1] + Array(repeating: 0, count: events.count - 1))
+        #expect(previews.map { $0.flatMap(\.deliveries).count } == [1] + Array(repeating: 0, count: events.count - 1))
         try await bench.store.replay(events, rule: nil, isForced: false, at: bench.now)
         try await router.routePending()
         #expect(try await bench.deliveries().filter { $0.delivery.id.occasion.isReplay }.count == 1)
