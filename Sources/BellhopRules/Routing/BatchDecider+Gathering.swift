@@ -36,7 +36,7 @@ extension BatchDecider {
             }
         }
         for element in over { memory.delete(stateKey.at(element)) }
-        let runs = Set(counted.map(\.name))
+        let runs = parts.isEmpty ? [] : Set(counted.map(\.name))
         for part in parts where !runs.contains(part.part ?? "") { memory.delete(stateKey.at(part.name)) }
         parts.removeAll { !runs.contains($0.part ?? "") }
         var others = candidate.gathered.filter { $0.name != own.name }

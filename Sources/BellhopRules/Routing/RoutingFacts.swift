@@ -25,6 +25,8 @@ public struct RoutingFacts: Sendable {
     /// Tasks that left, as they were last seen.
     private var departed: [Scope.ID: [TaskKey: Snapshot]] = [:]
     private var digests: [DigestQuery: Digest] = [:]
+    /// The events of windows of the state that were read from their rows before.
+    var gathered: [StateKey: [StateKey: Gathered]] = [:]
     /// The needs that have been read, whether found or not; nil if everything is known.
     private var known: RoutingNeeds?
 

@@ -54,10 +54,16 @@ struct RuleMemory {
     /// The events of a window; one that cannot be read is deleted.
     mutating func gathered(_ key: StateKey) -> [StateKey: Gathered] {
         if let known = gathered[key] { return known }
-        var events: [StateKey: Gathered] = [:]
-        for (piece, json) in window(key) {
-            events[piece] = Gathered(name: piece.element, json: json)
-            if events[piece] == nil { delete(piece) }
+        var events = facts.gathered[key] ?? [:]
+        if events.isEmpty {
+            for (piece, json) in window(key) {
+                events[piece] = Gathered(name: piece.element, json: json)
+                if events[piece] == nil { delete(piece) }
+            }
+        } else {
+            for piece in written[key] ?? [] {
+                events[piece] = value(piece).flatMap { Gathered(name: piece.element, json: $0) }
+            }
         }
         if isKnown(key) { gathered[key] = events }
         return events

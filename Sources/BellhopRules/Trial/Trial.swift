@@ -158,6 +158,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
     /// Decides a batch, and reads the facts that turn out to be needed.
     private func decide(_ matches: Matches) -> Routing {
         var facts = RoutingFacts()
+        facts.gathered = state.gathered
         var needs = matches.needs
         for (rule, keys) in book.waits(endedBy: matches) {
             for wait in keys {

@@ -4,6 +4,8 @@ import BellhopCore
 /// the longest time are dropped, and a rule with too many keys of `once` or too many escalations is stopped.
 struct TrialState: Sendable {
     private(set) var values: RuleState = [:]
+    /// The events of the windows among them: a decision does not read each from its value again, because a count may have very many.
+    private(set) var gathered: [StateKey: [StateKey: Gathered]] = [:]
     /// The expiry times of the pieces of state that have one.
     private var expiries: [StateKey: Timestamp] = [:]
     /// When the pieces of the keys that may be dropped were last used, by rule and key.
@@ -49,6 +51,16 @@ struct TrialState: Sendable {
         var read: RuleState = [:]
         for (key, value) in values.all { read[key] = stored(value) }
         values = read
+        gathered = [:]
+        for (key, value) in read.all { gather(key, value) }
+    }
+
+    /// Keeps the event of a piece of a window; nil if the piece is gone.
+    private mutating func gather(_ key: StateKey, _ value: JSON?) {
+        guard key.kind.isOfEvents, !key.element.isEmpty else { return }
+        let window = key.at("")
+        gathered[window, default: [:]][key] = value.flatMap { Gathered(name: key.element, json: $0) }
+        if gathered[window]?.isEmpty ?? false { gathered[window] = nil }
     }
 
     private mutating func bound(_ rule: String, at now: Timestamp) -> (loss: KeyLoss, keys: [StateKey])? {
@@ -88,6 +100,7 @@ struct TrialState: Sendable {
             if expires == nil { escalations[key.ruleName, default: []].insert(key) }
         }
         values[key] = value
+        gather(key, value)
         expiries[key] = expires
     }
 
@@ -95,6 +108,7 @@ struct TrialState: Sendable {
         expiries[key] = nil
         guard values[key] != nil else { return }
         values[key] = nil
+        gather(key, nil)
         if key.kind == .once { once[key.ruleName, default: 0] -= 1 }
         if key.kind == .escalation { escalations[key.ruleName]?.remove(key) }
         guard key.kind.isDropped else { return }
@@ -104,6 +118,14 @@ struct TrialState: Sendable {
 }
 
 extension StateKey.Kind {
+    /// Whether the pieces of its windows are events.
+    fileprivate var isOfEvents: Bool {
+        switch self {
+        case .count, .gathered, .match: true
+        case .throttle, .once, .budget, .hold, .group, .absence, .begun, .escalation, .escalated, .steps, .digest: false
+        }
+    }
+
     /// Whether keys of this kind count as keys of their rule, and are dropped if there are too many.
     fileprivate var isDropped: Bool {
         switch self {

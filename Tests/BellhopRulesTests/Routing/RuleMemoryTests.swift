@@ -29,6 +29,19 @@ import Testing
         #expect(memory.gathered(key) == Dictionary(uniqueKeysWithValues: read))
     }
 
+    @Test func `a window that was read before is not read from its rows again, and has the changes of the batch`() {
+        let old = (1...3).map { event("old\($0)", at: $0) }
+        var state: RuleState = [:]
+        for one in old { state[key.at(one.name)] = "it is not read" }
+        var facts = RoutingFacts(state: state, tasks: [:])
+        facts.gathered[key] = Dictionary(uniqueKeysWithValues: old.map { (key.at($0.name), $0) })
+        var memory = RuleMemory(facts, at: Fixture.start)
+        let new = event("new", at: 9)
+        memory.set(new, in: key)
+        memory.delete(key.at(old[0].name))
+        #expect(memory.gathered(key) == Dictionary(uniqueKeysWithValues: [old[1], old[2], new].map { (key.at($0.name), $0) }))
+    }
+
     @Test func `names of different bytes that look the same are two pieces of a window`() {
         let (stored, added) = (event("\u{e9}", at: 1), event("e\u{301}", at: 2))
         var memory = RuleMemory(RoutingFacts(state: [key.at(stored.name): stored.json], tasks: [:]), at: Fixture.start)
