@@ -31,11 +31,11 @@ extension DecisionRecord {
         case .conditionFailed, .keyFailed, .stepFailed, .loop: return ("", error ?? "it failed")
         case .throttled:
             // The rule may have been changed since.
-            var ago = "within the time that `throttle` had then"
+            var distance = "within the time that `throttle` had then"
             if let last = detail["last"]?.asMoment, let every = rule?.throttle?.every, at - last < every {
-                ago = "less than \(DurationText.format(every)) ago"
+                distance = "less than \(DurationText.format(every)) before"
             }
-            return ("`throttle`", "it ran at \(moment("last"))\(earlier), \(ago)")
+            return ("`throttle`", "it ran at \(moment("last"))\(earlier), \(distance)")
         case .once:
             let when = detail["last"] == nil ? "before" : "at \(moment("last"))\(earlier)"
             return ("`once`", "it ran for the key \"\(detail["key"]?.asString ?? "")\" \(when)")

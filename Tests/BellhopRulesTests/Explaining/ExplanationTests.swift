@@ -91,7 +91,7 @@ import Testing
         let throttled = try account("on: task_created\nthrottle: {every: 1h}") {
             $0.decisions = [record(.throttled, ["last": "2026-01-05T08:30:00Z"])]
         }
-        #expect(throttled.verdict == .throttled && throttled.reason.contains("less than 1h ago"))
+        #expect(throttled.verdict == .throttled && throttled.reason.contains("less than 1h before"))
     }
 
     @Test func `a wait is explained by its outcome`() throws {

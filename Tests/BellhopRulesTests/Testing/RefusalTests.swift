@@ -67,7 +67,7 @@ import Testing
         let found = try problems("throttle: {every: 1h}\n" + Self.doing, given, expect: expect)
         #expect(
             found.flatMap(\.details) == [
-                "rule `r`: `throttle` stopped `task_created` (line 6): it ran at 2026-01-05T09:00:00Z, less than 1h ago"
+                "rule `r`: `throttle` stopped `task_created` (line 6): it ran at 2026-01-05T09:00:00Z, less than 1h before"
             ])
     }
 

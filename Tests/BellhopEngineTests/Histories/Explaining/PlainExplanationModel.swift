@@ -158,7 +158,7 @@ struct PlainExplanationModel: ExplanationModel {
     private mutating func throttle(_ rule: String, _ key: String, _ minutes: Int, _ event: TaskChange) -> Expected {
         guard event.isCreatedOrChanged else { return Expected(.type) }
         if let earlier = runs[[rule, key]], event.minute < earlier.minute + minutes {
-            return Expected(.throttled, names: earlier.number, "less than \(minutes)m ago")
+            return Expected(.throttled, names: earlier.number, "less than \(minutes)m before")
         }
         runs[[rule, key]] = event
         return Expected(.ran)
