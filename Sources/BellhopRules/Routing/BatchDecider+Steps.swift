@@ -89,10 +89,11 @@ extension BatchDecider {
         for receiver in receivers(step, arguments, target) {
             var state = Delivery.InitialState.available
             var end: Timestamp?
-            if isShadow {
-                state = .shadow
-            } else if isEmpty {
+            if isEmpty {
+                // In shadow mode too: the agent would not send it.
                 state = .done(Receipt(Message.notSent))
+            } else if isShadow {
+                state = .shadow
             } else if let kept = keptBack(step, rule, number, receiver) {
                 (state, end) = kept
             } else if let counted = target ?? unseenTarget(step, rule, receiver, arguments),

@@ -50,6 +50,10 @@ import Testing
         #expect(test.tally.rules["digest"]?.deliveries == [.empty: 1, .sent: 1])
         #expect(test.tally.receivers == ["log": 1] && Array(test.tally.days.values) == [1])
         #expect(Array(test.tally.tasks.values) == [1] && test.tally.rules["digest"]?.latest?.action == "log")
+        // A live run would not send it, so a run in shadow mode does not say that it would.
+        var shadow = BackTest(try Fixture.book(rules + "\nmode: shadow"), from: Fixture.start)
+        let recorded = shadow.feed([event(1)]).deliveries + shadow.finish(at: Fixture.start + .seconds(60)).deliveries
+        #expect(recorded.map { DeliveryOutline($0).outcome } == [.empty, .shadow])
     }
 
     @Test func `a silence that a person ended before it began does not begin in a back-test`() throws {
