@@ -116,6 +116,11 @@ public struct BackTest: Sendable {
             trial.observer.count(delivery, group: group, isReleased: isReleased)
             if isReleased { made.released.append(delivery) } else { made.deliveries.append(delivery) }
         }
+        for var delivery in trial.takeDropped() where held.remove(delivery.id) != nil {
+            delivery.initial = .dropped(Failure(.movedOn, .giveUp, "A later message closed or replaced what it would show."))
+            trial.observer.count(delivery, group: nil, isReleased: true)
+            made.released.append(delivery)
+        }
         // Messages that were coalesced are not released one by one, so they are removed here.
         if held.count > Self.maxHeld { held.formIntersection(trial.heldMessages) }
         trial.tidy()

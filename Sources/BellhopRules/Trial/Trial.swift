@@ -70,6 +70,9 @@ public struct Trial<Observer: TrialObserver>: Sendable {
         return deliveries
     }
 
+    /// Takes the held messages that were dropped since the last time.
+    mutating func takeDropped() -> [Delivery] { holding.takeDropped() }
+
     /// Routes events that were found at one moment, after everything that is due until then. Their places are higher than those
     /// of earlier events.
     /// - Parameter isAhead: whether they were on the bus before the timers of this moment fired. The digests of schedules then

@@ -3,6 +3,8 @@ import BellhopCore
 /// The messages that quiet times hold in a trial.
 struct TrialHolding {
     private(set) var messages: [HeldMessage] = []
+    /// The messages that are no longer held and will never be sent, because a later one closed or replaced what they would show.
+    private var dropped: [Delivery] = []
     private var place: Int64 = 0
     /// The latest conversations in which a message was sent, each with its receiver.
     private(set) var conversations = RecentSet<[String]>(most: Self.maxConversations)
@@ -19,11 +21,11 @@ struct TrialHolding {
         for delivery in deliveries {
             if let closing = delivery.closes {
                 let before = messages.count
-                messages.removeAll { closing.held.contains($0.delivery.id.text) }
+                drop { closing.held.contains($0.delivery.id.text) }
                 if !closing.isOpen, before - messages.count == closing.held.count { continue }
             }
             if delivery.settles {
-                messages.removeAll { held in
+                drop { held in
                     held.delivery.lane == delivery.lane && !held.delivery.settles
                         && held.delivery.arguments.conversation == delivery.arguments.conversation
                 }
@@ -39,12 +41,23 @@ struct TrialHolding {
         return made
     }
 
+    private mutating func drop(where isDropped: (HeldMessage) -> Bool) {
+        dropped += messages.filter(isDropped).map(\.delivery)
+        messages.removeAll(where: isDropped)
+    }
+
+    /// Takes the messages that were dropped since the last time.
+    mutating func takeDropped() -> [Delivery] {
+        defer { dropped = [] }
+        return dropped
+    }
+
     private mutating func send(_ delivery: Delivery, _ place: Int64, by book: RuleBook) {
         guard case .message(let message) = delivery.arguments, let conversation = message.conversation else { return }
         let key = [delivery.id.receiver, conversation]
         let isFirst = !conversations.contains(key)
         // Earlier ones that are held would undo what this one did.
-        messages.removeAll { held in
+        drop { held in
             held.place < place && held.delivery.lane == delivery.lane
                 && (held.delivery.settles || held.delivery.arguments.updatesConversation && (message.update || isFirst))
         }

@@ -91,6 +91,20 @@ import Testing
             ])
     }
 
+    @Test func `a back-test says that a held update was dropped because a newer one was sent`() throws {
+        let update = Self.rule.replacing("title:", with: "thread: board, update: true, title:")
+        var test = BackTest(try Fixture.book(update), from: Fixture.start)
+        let events = [3, 1].enumerated().map { place, priority in
+            var event = Fixture.event(
+                .taskCreated, Fixture.task("t\(place)", fields: ["priority": .int(Int64(priority))]), id: "e\(place)")
+            event.time = Fixture.start + .seconds(14 * 3600 + place)
+            return StoredEvent(sequence: Int64(place + 1), event: event)
+        }
+        let released = test.feed(events).released + test.finish(at: Fixture.start + .days(1)).released
+        #expect(released.map { DeliveryOutline($0).outcome } == [.dropped])
+        #expect(test.tally.rules["r"]?.deliveries == [.quiet: 1, .sent: 1, .dropped: 1])
+    }
+
     @Test func `an update that is held for longer is sent after an earlier one of its thread`() {
         func rule(_ name: String, _ end: String) -> String {
             """
