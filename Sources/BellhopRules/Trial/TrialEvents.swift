@@ -5,7 +5,7 @@ struct TrialEvents: Sendable {
     private(set) var byPlace: [Int64: StoredEvent] = [:]
     /// The types of events in digests; empty if no rule reads a digest.
     private let types: Set<EventType>
-    /// The events for digests, oldest first.
+    /// The events for digests, by their places.
     private var forDigests: [StoredEvent] = []
     private let digestKeys: [StateKey]
 
@@ -29,7 +29,9 @@ struct TrialEvents: Sendable {
     private static let maxForDigests = 50_000
 
     func digest(_ query: DigestQuery) -> Digest {
-        let all = forDigests.filter(query.contains)
+        // Another rule's digest may be due so seldom that very many older events are kept for it.
+        let first = forDigests.partitioningIndex { $0.sequence > query.after }
+        let all: [StoredEvent] = forDigests[first...].filter(query.contains)
         return Digest(events: all.suffix(DigestQuery.most), more: max(0, all.count - DigestQuery.most))
     }
 
