@@ -104,6 +104,59 @@ import Testing
         #expect(short.events == 1 && !short.gaps.contains { $0.hasPrefix("Events before") })
     }
 
+    @Test func `rules see the tasks that existed at the beginning, as they were then`() async throws {
+        let scope = Scope(instance: "https://acme.example", user: "ada", kind: "tracker")
+        var context = RuleLoading.openContext()
+        (context.assumed, context.calendars) = (nil, [:])
+        context.sources = [
+            .init(
+                name: "my-work", kind: "tracker", connection: "snow", schema: TaskSchema([.init("number", .text)]),
+                scope: scope.id,
+                user: "ada")
+        ]
+        let rules = """
+            rule: listed
+            on: {schedule: "30 * * * *"}
+            from: my-work
+            each: tasks.filter(t, t.title != "new")
+            do: [{log: "${{ task.id }}"}]
+            ---
+            rule: waits
+            on: task_created
+            from: my-work
+            for: {time: 10m, existing: true}
+            do: [{log: "${{ task.id }}"}]
+            """
+        let book = try RuleBook.load([RuleFile(path: "rules/a.yaml", bytes: Array(rules.utf8))], context: context)
+        let store = try Stores.inMemory()
+        _ = try await store.open(scope, source: "my-work", at: start)
+        func task(_ id: TaskKey, _ title: String) -> Snapshot { Snapshot(key: id, number: id.text, title: title) }
+        let (quiet, old, new, late) = (task("a1", "quiet"), task("a2", "old"), task("a2", "new"), task("a3", "late"))
+        _ = try await store.commit(
+            PollCommit(
+                scope: scope.id, source: "my-work", expectedTurn: 0, at: start,
+                present: [quiet, new, late].map { task in
+                    PollCommit.PresentTask(
+                        text: SnapshotText(task), listed: .of(task.title), content: .of(task.title), generation: 1,
+                        refreshed: start)
+                }))
+        let fields = try #require(Change(from: old, to: new, ignoring: [])?.fields)
+        func event(_ content: EventContent, after seconds: Int) -> Event {
+            Event(content, facts: String(seconds), source: "my-work", subject: "a", at: start + .seconds(seconds))
+        }
+        try await store.append([
+            event(.sourceRecovered("my-work", error: "", since: start), after: 0),
+            event(.taskChanged(new, before: old, fields, in: "my-work"), after: 3600),
+            event(.taskCreated(late, in: "my-work"), after: 3601),
+        ])
+        let report = try await BackTestRun.report(store, book, from: start, to: start + .seconds(2 * 3600))
+        // At half past nine a1 and a2, at half past ten a1 and a3.
+        #expect(report.tally.rules["listed"]?.runs == 4 && report.tally.rules["waits"]?.runs == 3)
+        #expect(report.tally.tasks == ["a1": 3, "a2": 2, "a3": 2])
+        #expect(
+            report.gaps.contains { $0.hasPrefix("Tasks that no event of this time shows are taken as they are now: `listed`") })
+    }
+
     /// A store with as many events each second, which are one batch. Each batch reads the events of the count again.
     private func store(_ count: Int, perSecond: Int = 1) async throws -> any Store {
         let store = try Stores.inMemory()

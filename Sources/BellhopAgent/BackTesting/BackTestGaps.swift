@@ -159,7 +159,7 @@ struct BackTestGaps {
         }
         if !reading.isEmpty {
             let readers = "\(reading.listed) \(reading.count == 1 ? "reads" : "read") the tasks of sources"
-            found.append("Tasks that no event of this time shows are not known: \(readers).")
+            found.append("Tasks that no event of this time shows are taken as they are now: \(readers).")
         }
         found.append(
             "The back-test does not include times when no agent ran, failed deliveries, or reactions of people to its deliveries."

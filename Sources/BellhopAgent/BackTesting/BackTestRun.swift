@@ -47,6 +47,9 @@ public struct BackTestRun {
         for source in watched {
             known[source] = try await beginning(of: store, sources: [source], until: until)
         }
+        // Read before the events, which then have all later changes.
+        let scopes = book.listedScopes.union(against?.listedScopes ?? [])
+        let tasks = scopes.isEmpty ? [:] : try await store.tasks(in: Array(scopes), isForPeople: true)
         let status = try await store.status(at: until)
         // The few earlier events that are kept would look like a quiet time.
         let pruned = status.prunedUntil.flatMap { $0 > since && $0 < until ? $0 : nil }
@@ -59,7 +62,7 @@ public struct BackTestRun {
         (run.gaps.begin, run.gaps.pruned) = (begin, pruned)
         let isCounted = run.test.tally.isCounted
         run.gaps.unseen = book.watchedSources(isCounted).filter { known[$0] == nil }.sorted()
-        try await run.read(store, from: from, status, progress)
+        try await run.read(store, from: from, tasks, status, progress)
         return run.report
     }
 
@@ -81,11 +84,14 @@ public struct BackTestRun {
     }
 
     private mutating func read(
-        _ store: any Store, from: Timestamp, _ status: StoreStatus, _ progress: (Double) -> Void
+        _ store: any Store, from: Timestamp, _ tasks: [Scope.ID: [Snapshot]], _ status: StoreStatus,
+        _ progress: (Double) -> Void
     ) async throws(StoreError) {
         let first = try await store.span(of: EventQuery(limit: .max))
         report.hasEarlier = first != nil
-        if let span = try await store.span(of: EventQuery(since: from, limit: .max)) {
+        let span = try await store.span(of: EventQuery(since: from, limit: .max))
+        try await know(tasks, before: span, in: store)
+        if let span {
             report.hasEarlier = first.map { $0.after < span.after } ?? false
             var place = span.after
             while place < span.through, !Task.isCancelled {
@@ -104,6 +110,29 @@ public struct BackTestRun {
         try await readActs(store)
         gaps.note(status.sources.filter { test.book.hasSource($0.source) })
         report.gaps = gaps.sentences(of: test.book, report, other: other?.tally)
+    }
+
+    /// Sets the tasks of sources as they were before the events of this span.
+    /// - Parameter present: the tasks as they are after these events.
+    private mutating func know(
+        _ present: [Scope.ID: [Snapshot]], before span: RowSpan?, in store: any Store
+    ) async throws(StoreError) {
+        if present.isEmpty { return }
+        var before = TasksBefore()
+        var query = EventQuery(
+            after: span?.after, through: span?.through, types: [.taskCreated, .taskReturned, .taskChanged, .taskRemoved],
+            sources: test.book.context.sources.filter { present[$0.scope] != nil }.map(\.name), limit: Self.page)
+        while span != nil, !Task.isCancelled {
+            let page = try await store.events(query)
+            before.add(page.events, by: test.book)
+            guard page.seen == nil, let end = page.end else { break }
+            query.after = end
+        }
+        for (scope, tasks) in present {
+            let earlier = before.list(tasks, of: scope)
+            test.know(earlier, of: scope)
+            other?.know(earlier, of: scope)
+        }
     }
 
     /// Reads the acts of people in that time, and the present pauses.

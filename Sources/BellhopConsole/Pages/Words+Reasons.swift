@@ -98,11 +98,11 @@ extension Words {
             "Worauf Regeln am Anfang warteten und was sie gezählt, gesammelt oder sich gemerkt hatten, ist nicht bekannt und beginnt leer: %."
         ),
         .init(
-            "Tasks that no event of this time shows are not known: % reads the tasks of sources.",
-            "Aufgaben, die kein Ereignis dieser Zeit zeigt, sind nicht bekannt: % liest die Aufgaben von Quellen."),
+            "Tasks that no event of this time shows are taken as they are now: % reads the tasks of sources.",
+            "Aufgaben, die kein Ereignis dieser Zeit zeigt, gelten so, wie sie jetzt sind: % liest die Aufgaben von Quellen."),
         .init(
-            "Tasks that no event of this time shows are not known: % read the tasks of sources.",
-            "Aufgaben, die kein Ereignis dieser Zeit zeigt, sind nicht bekannt: % lesen die Aufgaben von Quellen."),
+            "Tasks that no event of this time shows are taken as they are now: % read the tasks of sources.",
+            "Aufgaben, die kein Ereignis dieser Zeit zeigt, gelten so, wie sie jetzt sind: % lesen die Aufgaben von Quellen."),
         .init(
             "The back-test does not include times when no agent ran, failed deliveries, or reactions of people to its deliveries.",
             "Der Rückblick-Test berücksichtigt nicht, wann kein Agent lief, welche Zustellungen scheiterten und wie Menschen auf sie reagierten."

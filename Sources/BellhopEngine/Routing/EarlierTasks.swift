@@ -5,9 +5,7 @@ import BellhopRules
 ///
 /// A timer comes before the events of the moment at which it is due, even if a poll has already stored these.
 struct EarlierTasks: Sendable {
-    /// The earlier state of each task that the events changed; nil for a task that did not exist.
-    private var tasks: [Scope.ID: [TaskKey: Snapshot?]] = [:]
-
+    private var tasks = TasksBefore()
     /// Reads the events; nil if there are none.
     private var reload: (@Sendable () async throws(StoreError) -> EarlierTasks)?
     /// Whether none of the events were stored yet when the batch was chosen: facts that were read before are right.
@@ -26,7 +24,7 @@ struct EarlierTasks: Sendable {
             var earlier = EarlierTasks()
             var last = place
             while case let page = try await store.unrouted(after: last, limit: Self.page), let end = page.last {
-                earlier.add(page, by: book)
+                earlier.tasks.add(page, by: book)
                 last = end.sequence
             }
             return earlier
@@ -40,34 +38,8 @@ struct EarlierTasks: Sendable {
     /// tasks and stored events until then.
     func reloaded() async throws(StoreError) -> EarlierTasks { try await reload?() ?? self }
 
-    /// Adds later events. A task is as it was before the first event that changed it.
-    private mutating func add(_ events: [StoredEvent], by book: RuleBook) {
-        for stored in events {
-            let event = stored.event
-            guard let task = event.task, let scope = book.scope(of: event.source),
-                tasks[scope]?.keys.contains(task.key) != true
-            else { continue }
-            switch event.type {
-            case .taskCreated, .taskReturned: tasks[scope, default: [:]].updateValue(nil, forKey: task.key)
-            case .taskRemoved: tasks[scope, default: [:]].updateValue(task, forKey: task.key)
-            default:
-                guard let before = event.data[.before].flatMap(Snapshot.init(json:)) else { continue }
-                tasks[scope, default: [:]].updateValue(before, forKey: task.key)
-            }
-        }
-    }
-
     /// All tasks of a scope in their earlier state. Those that have left since are last.
-    func list(_ present: [Snapshot], of scope: Scope.ID) -> [Snapshot] {
-        guard let changed = tasks[scope] else { return present }
-        var known: Set<TaskKey> = []
-        var list = present.compactMap { task in
-            known.insert(task.key)
-            return changed[task.key] ?? task
-        }
-        list += changed.filter { !known.contains($0.key) }.values.compactMap(\.self).sorted { $0.key.text < $1.key.text }
-        return list
-    }
+    func list(_ present: [Snapshot], of scope: Scope.ID) -> [Snapshot] { tasks.list(present, of: scope) }
 
     /// Some tasks of a scope in their earlier state. Some may have left since.
     func some(_ remembered: [TaskKey: RememberedTask], of scope: Scope.ID) -> [TaskKey: RememberedTask] {

@@ -59,6 +59,9 @@ public struct BackTest: Sendable {
         public var released: [Delivery] = []
     }
 
+    /// Sets the tasks that a source showed at the beginning.
+    public mutating func know(_ tasks: [Snapshot], of scope: Scope.ID) { trial.know(tasks, of: scope) }
+
     /// Routes the next events of the bus, and returns the deliveries.
     public mutating func feed(_ page: some Sequence<StoredEvent>) -> MadeDeliveries {
         for stored in page {

@@ -42,9 +42,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
         state = TrialState(most: book.context.maxKeys, from: start)
         sequence = 0
         events = TrialEvents(book)
-        var listed = Set(book.rules.flatMap { book.scopesRead(by: $0.name) })
-        for case .tasks(let group) in book.facts.readers { listed.formUnion(group.sources.map(\.scope)) }
-        tasks = TrialTasks(listed: listed)
+        tasks = TrialTasks(listed: book.listedScopes)
         for rule in book.registrations(at: start) {
             if let next = rule.schedule?.next { set(RuleTimer(.init(rule: rule.name, kind: .schedule), due: next)) }
             guard rule.beginsByItself else { continue }
@@ -69,6 +67,9 @@ public struct Trial<Observer: TrialObserver>: Sendable {
         defer { deliveries = [] }
         return deliveries
     }
+
+    /// Sets the tasks that a source shows, if rules read them.
+    mutating func know(_ list: [Snapshot], of scope: Scope.ID) { if tasks.isListed(scope) { tasks.set(list, of: scope) } }
 
     /// Takes the held messages that were dropped since the last time.
     mutating func takeDropped() -> [Delivery] { holding.takeDropped() }
@@ -302,6 +303,17 @@ extension RuleBook {
                 let emits = facts.actions[delivery.action]?.emitsEvent == true && delivery.initial == .available
                 return emits ? delivery.emittedEvent(at: now) : nil
             }
+    }
+
+    /// The scopes whose lists of tasks rules read.
+    public var listedScopes: Set<Scope.ID> {
+        var scopes: Set<Scope.ID> = []
+        for rule in compiled {
+            scopes.formUnion(scopesRead(by: rule.name))
+            if rule.time.hold?.existing == true { scopes.formUnion(rule.scopes) }
+        }
+        for case .tasks(let group) in facts.readers { scopes.formUnion(group.sources.map(\.scope)) }
+        return scopes
     }
 
     /// The scopes of a source that rules read.

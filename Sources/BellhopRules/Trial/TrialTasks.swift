@@ -20,6 +20,9 @@ struct TrialTasks: Sendable {
         for scope in listed { lists[scope] = [] }
     }
 
+    /// Whether rules read the list of the scope.
+    func isListed(_ scope: Scope.ID) -> Bool { listed.contains(scope) }
+
     /// How many are kept.
     var count: Int { present.values.map(\.count).reduce(0, +) }
 
