@@ -188,7 +188,7 @@ import Testing
             ---
             rule: thread
             on: task_created
-            do: [{notify: {to: ops, title: x, thread: task.id}}]
+            do: [{notify: {to: ops, title: x, thread: "${{ task.id }}"}}]
             """
         var test = BackTest(try Fixture.book(rules), from: Fixture.start)
         var most = 0
