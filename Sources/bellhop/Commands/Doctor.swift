@@ -23,7 +23,7 @@ struct Doctor: DataCommand {
     func run() async throws {
         let configuration = try await config.load()
         let examination = try await examine(configuration)
-        if output.json { Console.json(examination.json) } else { Self.print(examination) }
+        if output.json { Console.json(examination.json) } else { Self.print(examination, in: configuration.timeZone) }
         if let code = examination.outcome.exit { throw ExitCode(code.rawValue) }
     }
 
@@ -53,20 +53,32 @@ struct Doctor: DataCommand {
                     remedy: "`bellhop check` says which", reason: .badArguments))
         }
         if let finding = ServerCertificate.finding(configuration.console, at: SystemClock().now) { local.append(finding) }
-        local += await pauses()
+        let status: JSON
+        do throws(CommandError) { status = try await self.status() } catch {
+            status = .null
+            // Of a store that cannot be read, its own finding says why.
+            if !local.contains(where: { $0.subject == "store" && $0.state == .missing }) {
+                local.append(Finding("agent", .missing, error.message ?? "it cannot be asked"))
+            }
+        }
+        local += Self.pauses(in: status)
         var examination = await Examination(
             configuration, connectors: connectors, rules: rules, local: local, withoutLogin: withoutLogin)
         if send { try await sendMessages(configuration, connectors, &examination) }
-        try await addPauses(&examination)
+        Self.addPauses(in: status, to: &examination)
         await connectors.shutdown()
         return examination
     }
 
-    /// Adds the paused receivers, from the store.
-    private func addPauses(_ examination: inout Examination) async throws(CommandError) {
+    /// What the agent, or its store, says; null before an agent has run.
+    private func status() async throws(CommandError) -> JSON {
         let link = try config.storeLink()
-        guard link.hasRun else { return }
-        for stop in try await link.answer(.status)["stopped"].elements where stop["until"]?.isNull ?? true {
+        return link.hasRun ? try await link.answer(.status) : .null
+    }
+
+    /// Adds the paused receivers.
+    private static func addPauses(in status: JSON, to examination: inout Examination) {
+        for stop in status["stopped"].elements where stop["until"]?.isNull ?? true {
             guard let name = stop["receiver"]?.asString,
                 let place = examination.sections.firstIndex(where: { $0.name == name && $0.name != "this machine" })
             else { continue }
@@ -86,16 +98,8 @@ struct Doctor: DataCommand {
         return try Console.isInteractive ? Console.ask("Call them? [y/N] ").isYes : true
     }
 
-    /// The pauses of rules and writes, and the active silences; empty before an agent has run.
-    private func pauses() async -> [Finding] {
-        let status: JSON
-        do throws(CommandError) {
-            let link = try config.storeLink()
-            guard link.hasRun else { return [] }
-            status = try await link.answer(.status)
-        } catch {
-            return []  // The findings about the store say why.
-        }
+    /// The pauses of rules and writes, and the active silences.
+    private static func pauses(in status: JSON) -> [Finding] {
         let paused = status["paused"].elements.map { pause in
             let name = pause["rule"]?.asString
             return Finding(
@@ -136,15 +140,15 @@ struct Doctor: DataCommand {
         }
     }
 
-    private static func print(_ examination: Examination) {
+    private static func print(_ examination: Examination, in zone: TimeZoneTable) {
         let width = examination.sections.flatMap(\.findings).map { $0.subject.singleLine.shownWidth }.max() ?? 0
         let margin = 2 + 7 + 2 + width + 2
         for section in examination.sections {
             Console.data(Paint.bold(section.name.singleLine) + " (\(section.what.singleLine))")
             for finding in section.findings {
                 let word = finding.state.rawValue.padded(to: 7)
-                let line =
-                    "  \(finding.state.paint(word))  \(finding.subject.singleLine.padded(to: width))  \(finding.text.singleLine)"
+                let text = finding.text.singleLine.withLocalTimes(in: zone)
+                let line = "  \(finding.state.paint(word))  \(finding.subject.singleLine.padded(to: width))  \(text)"
                 Console.data(line.wrapped(to: Screen.dataWidth, indent: margin))
                 if let remedy = finding.remedy {
                     let advice = "".padded(to: margin) + "→ \(remedy.singleLine)"
