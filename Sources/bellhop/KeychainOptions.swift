@@ -48,7 +48,7 @@ extension ConfigOptions {
         var own: String?
         if Files.exist(config) {
             own = try project()?.id
-            Self.send(change, project: options.shared ? nil : own, to: try storeLink())
+            send(change, project: options.shared ? nil : own, to: try storeLink())
         }
         guard options.shared else { return }
         let projects = try rethrowing(as: CommandError.init) { () throws(SecretError) in try keychain.projects() }
@@ -67,22 +67,27 @@ extension ConfigOptions {
             return Console.sentence(
                 "An agent of \(other.file.visible) uses it once it is restarted: its store cannot be found from here.")
         }
-        Self.send(change, project: nil, to: link, of: other.file)
+        send(change, project: nil, to: link, of: other.file)
     }
 
     /// Tells the agent of a project, and prints the outcome. Prints nothing if no agent runs.
     /// - Parameter other: the project's bellhop.yaml, if it is not the command's own; the agent may then not use the entry.
-    private static func send(_ change: KeychainChange, project: String?, to link: StoreLink, of other: String? = nil) {
+    private func send(_ change: KeychainChange, project: String?, to link: StoreLink, of other: String? = nil) {
         let agent = "The running agent" + (other.map { " of \($0.visible)" } ?? "")
         let answer: JSON?
         do throws(InquiryError) {
-            answer = try ControlClient(link.socket).ask(.keychainChanged(change, project: project))
+            answer = try ControlClient(link.socket).ask(.keychainChanged(change, in: KeychainPlace(keychain, project: project)))
         } catch {
             return Console.sentence("\(agent) could not be reached, so it must be restarted to use this: \(error.message)")
         }
+        if let read = answer?["keychain"]?.asString {
+            return Console.sentence(
+                "\(agent) reads another keychain, \(read.visible), so this changes nothing for it: "
+                    + "run the command again as the agent's user, with `BELLHOP_KEYCHAIN=\(read.visible)`.")
+        }
         guard let outcomes = answer?.asArray else { return }
         if outcomes.isEmpty {
-            if other == nil { Console.sentence(unused(change)) }
+            if other == nil { Console.sentence(Self.unused(change)) }
             return
         }
         for outcome in outcomes {

@@ -43,7 +43,7 @@ import Testing
         (.edit(FormEdit(delivery: "x", before: "", after: "")), .operator), (.replay(ReplayRequest(events: ["x"])), .operator),
         (.tokens, .admin), (.addToken(ConsoleToken(name: "x", role: .admin, hash: "x", created: TestClock().now)), .admin),
         (.removeToken(of: "x"), .admin), (.keepRefusal("refused-login/snow", nil), .admin),
-        (.keychainChanged(.secret("x"), project: nil), .admin),
+        (.keychainChanged(.secret("x"), in: KeychainPlace(Keychain(path: "x"), project: nil)), .admin),
     ]
 
     @Test func `a role allows only its actions`() async throws {

@@ -159,6 +159,18 @@ import Testing
         }
     }
 
+    @Test func `a command that changed another keychain than the agent's says that the agent does not use it`() async throws {
+        try await withAgent(hook: "one") { stage, agent in
+            let set = try await stage.bellhop(
+                "secret", "set", "hook_url", environment: ["BELLHOP_KEYCHAIN": stage.folder.path + "/secrets/other.json"],
+                input: "\(stage.address)/webhook/two\n")
+            #expect(set.code == 0)
+            #expect(set.errors.contains("The running agent reads another keychain, "), "\(set.errors)")
+            #expect(!set.errors.contains("from now on"), "\(set.errors)")
+            #expect(!agent.errorsSoFar.contains("The changed secrets are in use."))
+        }
+    }
+
     @Test func `without an agent, a command that stores a secret does not mention an agent`() async throws {
         try await Stage.set(rules: "", configuration: Self.configuration) { stage in
             let set = try await stage.bellhop("secret", "set", "hook_url", input: "\(stage.address)/webhook/one\n")

@@ -160,7 +160,7 @@ public struct Agent: Sendable {
                 applySilences: { () async throws(StoreError) in try await assembly.engine.applySilences() },
                 applyPauses: { () async throws(StoreError) in try await assembly.rules.applyPauses() },
                 book: { assembly.shelf.book }, events: assembly.context.bells.router,
-                applyKeychainChange: { change, project in .array(await secrets.apply(change, project: project).map(\.json)) }))
+                applyKeychainChange: { change, place in await secrets.answer(change, in: place) }))
     }
 }
 

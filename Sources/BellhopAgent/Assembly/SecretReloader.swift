@@ -42,9 +42,15 @@ struct SecretReloader {
         loader = ConfigurationLoader(environment: environment, keychain: assembly.configuration.keychain)
     }
 
-    /// Applies a command's change to the keychain.
+    /// Applies a command's change of a keychain. Returns the outcomes; if the agent reads another keychain, only that one's path.
+    func answer(_ change: KeychainChange, in place: KeychainPlace) async -> JSON {
+        let own = SharedFile.resolved(assembly.configuration.keychain.path)
+        if own != place.file { return ["keychain": .string(own)] }
+        return .array(await apply(change, project: place.project).map(\.json))
+    }
+
     /// - Parameter project: whose keychain entries were changed; nil for those that all projects share.
-    func apply(_ change: KeychainChange, project: String?) async -> [Outcome] {
+    private func apply(_ change: KeychainChange, project: String?) async -> [Outcome] {
         guard (try? await gate.enter()) != nil else { return [] }
         defer { gate.leave() }
         var outcomes: [Outcome] = []

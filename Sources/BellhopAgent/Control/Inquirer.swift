@@ -41,8 +41,8 @@ public struct Inquirer: Sendable {
         public var book: @Sendable () -> RuleBook?
         /// Rings when there may be new events.
         public var events: Bell
-        /// Applies a change in a project's keychain, and reports the outcome for each affected connection.
-        public var applyKeychainChange: @Sendable (KeychainChange, _ project: String?) async -> JSON
+        /// Applies a change of a keychain, and reports the outcome for each affected connection, or that the agent reads another keychain.
+        public var applyKeychainChange: @Sendable (KeychainChange, KeychainPlace) async -> JSON
 
         public init(
             facts: @escaping @Sendable () -> JSON.Object,
@@ -53,7 +53,7 @@ public struct Inquirer: Sendable {
             applySilences: @escaping @Sendable () async throws(StoreError) -> Void = { () async throws(StoreError) in },
             applyPauses: @escaping @Sendable () async throws(StoreError) -> Void = { () async throws(StoreError) in },
             book: @escaping @Sendable () -> RuleBook? = { nil }, events: Bell = Bell(),
-            applyKeychainChange: @escaping @Sendable (KeychainChange, _ project: String?) async -> JSON
+            applyKeychainChange: @escaping @Sendable (KeychainChange, KeychainPlace) async -> JSON
         ) {
             self.facts = facts
             self.sources = sources

@@ -42,8 +42,11 @@ extension Inquiry {
         case .addToken(let token): ["inquiry": "add_token", "name": .string(token.name), "token": token.json]
         case .removeToken(let name): ["inquiry": "remove_token", "name": .string(name)]
         case .keepRefusal(let key, let value): ["inquiry": "refusal", "key": .string(key), "value": value ?? .null]
-        case .keychainChanged(let change, let project):
-            ["inquiry": "keychain_changed", change.member.name: change.member.value, "project": .optional(project)]
+        case .keychainChanged(let change, let place):
+            [
+                "inquiry": "keychain_changed", change.member.name: change.member.value, "keychain": .string(place.file),
+                "project": .optional(place.project),
+            ]
         case .events(let query, let waits):
             [
                 "inquiry": "events", "after": .optional(query.after), "through": .optional(query.through),
@@ -113,7 +116,12 @@ extension Inquiry {
                 } else {
                     nil
                 }
-            case "keychain_changed": KeychainChange(json: json).map { .keychainChanged($0, project: text("project")) }
+            case "keychain_changed":
+                if let change = KeychainChange(json: json), let file = text("keychain") {
+                    .keychainChanged(change, in: KeychainPlace(file: file, project: text("project")))
+                } else {
+                    nil
+                }
             case "events":
                 .events(
                     EventQuery(

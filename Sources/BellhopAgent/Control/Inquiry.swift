@@ -39,8 +39,8 @@ public enum Inquiry: Sendable, Hashable {
     case removeToken(of: String)
     /// Stores that a command's login was refused; a nil value deletes that. See ``CommandNotes``.
     case keepRefusal(String, JSON?)
-    /// A command has changed the keychain of a project, named by its id. A running agent applies the change.
-    case keychainChanged(KeychainChange, project: String?)
+    /// A command has changed a keychain. A running agent that reads it applies the change.
+    case keychainChanged(KeychainChange, in: KeychainPlace)
 }
 
 /// What a person pauses or resumes.
@@ -71,6 +71,20 @@ public enum KeychainChange: Sendable, Hashable {
     case secret(String)
     /// The login of this connection was stored or forgotten.
     case login(String)
+}
+
+/// Whose entries of which keychain a command changed.
+public struct KeychainPlace: Sendable, Hashable {
+    /// The keychain's file, as an absolute path without links.
+    public var file: String
+    /// The project's id; nil for the entries that all projects share.
+    public var project: String?
+
+    public init(_ keychain: Keychain, project: String?) {
+        self.init(file: SharedFile.resolved(keychain.path), project: project)
+    }
+
+    init(file: String, project: String?) { (self.file, self.project) = (file, project) }
 }
 
 /// Why an inquiry failed.

@@ -54,8 +54,8 @@ public struct InquiryAnswer: Sendable {
             case .replay(let request): return .end(try await inquirer.replay(request))
             case .form(let id): return .end(try await inquirer.form(of: id))
             case .edit(let edit): return .end(try await inquirer.edit(edit))
-            case .keychainChanged(let change, let project):
-                return .end(await inquirer.agent?.applyKeychainChange(change, project) ?? .null)
+            case .keychainChanged(let change, let place):
+                return .end(await inquirer.agent?.applyKeychainChange(change, place) ?? .null)
             case .keepRefusal(let key, let value): return .end(try await inquirer.keepRefusal(key, value))
             case .activity: return .end(try await inquirer.activity())
             case .tokens:
