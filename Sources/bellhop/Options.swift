@@ -82,6 +82,8 @@ struct StoreLink {
     var console: ConsoleClient?
     /// The rules of the files, for a replay while no agent runs.
     var book: RuleBook?
+    /// How long a change waits for another process that has the store: a command has it for a moment, and an agent that starts listens soon.
+    var patience = Duration.seconds(5)
 
     /// Whether an agent has ever run. An agent creates the store when it starts.
     var hasRun: Bool { console != nil || Files.exist(store) }
@@ -93,29 +95,46 @@ struct StoreLink {
     func answer(_ inquiry: Inquiry, row: (JSON) -> Void = { _ in }) async throws(CommandError) -> JSON {
         if let console { return try await console.ask(inquiry, row: row) }
         do throws(InquiryError) {
-            do throws(InquiryError) {
-                if let end = try ControlClient(socket).ask(inquiry, row: row) { return end }
-            } catch {
-                // An agent that stops ends inquiries that wait for the next event; one that hangs may go on.
-                guard [.cutOff, .silent].contains(error.kind), case .events(_, waits: true) = inquiry else { throw error }
-                if error.kind == .silent {
-                    Console.note("The running agent does not answer: look at its log. Events follow when it does.")
-                }
-                return [:]
-            }
-            let silentAgent = if case .status = inquiry { Stores.process(holding: store) } else { Int32?.none }
-            var answer = Inquirer(
-                store: try open(inquiry), clock: SystemClock(), connection: { [connections] in connections[$0] }, users: users,
-                book: book, silentAgent: silentAgent
-            ).answer(inquiry)
+            let deadline = ContinuousClock.now + patience
             while true {
-                switch try await answer.next() {
-                case .rows(let rows): for value in rows { row(value) }
-                case .end(let end): return end
+                if let end = try askAgent(inquiry, row: row) { return end }
+                let opened: any Store
+                do throws(InquiryError) { opened = try open(inquiry) } catch {
+                    guard error.storeKind == .busy, ContinuousClock.now < deadline,
+                        (try? await Task.sleep(for: .milliseconds(20))) != nil
+                    else { throw error }
+                    continue
                 }
+                return try await answer(inquiry, from: opened, row: row)
             }
         } catch {
             throw CommandError(error)
+        }
+    }
+
+    /// The end of the running agent's answer; nil if no agent listens.
+    private func askAgent(_ inquiry: Inquiry, row: (JSON) -> Void) throws(InquiryError) -> JSON? {
+        do throws(InquiryError) { return try ControlClient(socket).ask(inquiry, row: row) } catch {
+            // An agent that stops ends inquiries that wait for the next event; one that hangs may go on.
+            guard [.cutOff, .silent].contains(error.kind), case .events(_, waits: true) = inquiry else { throw error }
+            if error.kind == .silent {
+                Console.note("The running agent does not answer: look at its log. Events follow when it does.")
+            }
+            return [:]
+        }
+    }
+
+    private func answer(_ inquiry: Inquiry, from store: any Store, row: (JSON) -> Void) async throws(InquiryError) -> JSON {
+        let silentAgent = if case .status = inquiry { Stores.process(holding: self.store) } else { Int32?.none }
+        var answer = Inquirer(
+            store: store, clock: SystemClock(), connection: { [connections] in connections[$0] }, users: users, book: book,
+            silentAgent: silentAgent
+        ).answer(inquiry)
+        while true {
+            switch try await answer.next() {
+            case .rows(let rows): for value in rows { row(value) }
+            case .end(let end): return end
+            }
         }
     }
 

@@ -15,11 +15,29 @@ import Testing
         let store = try Stores.open(path)
         let link = StoreLink(
             store: path, socket: ControlSocket.place(store: path, environment: [:]), zone: .utc, connections: [:], events: [],
-            users: [])
+            users: [], patience: .zero)
         let error = await #expect(throws: CommandError.self) { _ = try await link.answer(.forget(task: "INC1")) }
         #expect(error?.code == .tryLater)
         #expect(error?.message?.contains("does not answer on its socket: try again") == true)
         try await store.close()
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `while no agent runs, commands that change the store at the same time all succeed`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        try folder.write("bellhop.yaml", "version: 1\nrules: none\n")
+        try folder.write("none/read-me", "")
+        let first = try await Program.run(["run", "--once"], in: folder.path)
+        #expect(first.code == 0, "\(first.errors)")
+        let names = (1...8).map { "user-\($0)" }
+        let programs = try names.map { try Program(["console", "token", "add", $0], in: folder.path) }
+        for program in programs {
+            let added = await program.end()
+            #expect(added.code == 0, "\(added.errors)")
+        }
+        let list = try await Program.run(["console", "token", "list"], in: folder.path)
+        for name in names { #expect(list.output.contains(name)) }
     }
 
     @Test(arguments: [InquiryError.Kind.cutOff, .silent])
