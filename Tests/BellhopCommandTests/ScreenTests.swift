@@ -28,6 +28,30 @@ import Testing
                 + "due: 2026-01-05 09:00:00, more: []; not shown: lines")
     }
 
+    @Test func `times in the words about an event or a delivery are those of the zone`() {
+        let zone = TimeZoneTable(name: "Europe/Berlin", posix: "CET-1CEST,M3.5.0,M10.5.0/3") ?? .utc
+        func words(_ type: EventType, _ data: JSON.Object) -> String {
+            Events.summary(
+                Event(id: Event.ID("e"), type: type, source: "s", subject: "a", time: Timestamp(seconds: 0), data: data), in: zone
+            )
+        }
+        let task = Snapshot(key: "a1", number: "INC0010001", title: "Printer on fire", fields: [:]).json(source: "s")
+        let changes: JSON = ["due_date": ["from": .null, "to": "2026-01-05T09:00:00.000000Z"]]
+        #expect(
+            words(.taskChanged, ["task": task, "changes": changes]) == "INC0010001 due_date: null → 2026-01-05 10:00:00")
+        let message = "It could not be sent before 2026-01-05T09:00:00.25Z, so it expired."
+        let dead: JSON.Object = [
+            "delivery": ["action": "notify", "receiver": "ops", "rule": "tell"], "error": ["message": .string(message)],
+        ]
+        let localMessage = "It could not be sent before 2026-01-05 10:00:00, so it expired."
+        #expect(words(.deliveryDead, dead) == "notify to ops (rule tell) is dead: \(localMessage)")
+        var delivery = ExplainedDelivery(
+            id: String(repeating: "f", count: 32), rule: "tell", occasion: Occasion.ID("event/e"), step: StepPath(index: 0),
+            revision: "1", state: .dead, action: "notify", receiver: "ops", content: "x", created: Timestamp(seconds: 0))
+        delivery.answer = message
+        #expect(ExplanationPage(zone: zone, isWhole: false).lines(delivery, rule: nil)[0].contains(localMessage))
+    }
+
     @Test func `an explanation says why a delivery is dead that ended after its last attempt`() {
         var delivery = ExplainedDelivery(
             id: String(repeating: "f", count: 32), rule: "tell", occasion: Occasion.ID("event/e"), step: StepPath(index: 0),

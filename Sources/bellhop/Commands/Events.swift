@@ -206,8 +206,8 @@ struct Events: DataCommand {
                 + ", and covers \(SilenceList.covered(silence))\(note(silence[.reason].textOrEmpty))"
         default:
             guard let task = event.task else {
-                if let error = data[.error]?[.message]?.asString { return error.singleLine }
-                return members(of: data).withLocalTimes(in: zone).singleLine.cut(to: 500)
+                words = data[.error]?[.message]?.asString ?? members(of: data)
+                break
             }
             let number = task.number.isEmpty ? task.key.text : task.number
             if let comment = data[.comment] {
@@ -217,7 +217,7 @@ struct Events: DataCommand {
             }
             words = "\(number) \(event.changesInWords ?? task.title + note(text(.reason)))"
         }
-        return words.singleLine.cut(to: 500)
+        return words.singleLine.cut(to: 500).withLocalTimes(in: zone)
     }
 
     /// The members of an event's data as far as there is room, and the names of the others. Only a text is cut.

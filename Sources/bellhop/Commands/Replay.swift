@@ -75,7 +75,7 @@ struct ReplayCommand: DataCommand {
                 + (state == "available" ? "" : " (\(state))")
         }
         lines += event["stops"].elements.map { stop in
-            let reason = text(stop, "reason").withLocalTimes(in: link.zone)
+            let reason = text(stop, "reason").withLocalTimes(in: link.zone, ofAnyOffset: true)
             return "rule \(text(stop, "rule"))\(stop["prevents"] == true ? " does not run" : ""): \(reason)"
         }
         // A wait of `none` that starts again has no record.

@@ -85,14 +85,14 @@ struct ExplanationPage {
         // One that expires after an attempt ends without a further attempt.
         let showsEnd =
             delivery.attempts.last.map { delivery.state == .dead && $0.outcome != AttemptOutcome.dead.rawValue } ?? true
-        let answer = showsEnd ? delivery.answer.map { ": \($0.singleLine.visible)" } ?? "" : ""
+        let answer = showsEnd ? delivery.answer.map { ": \(local($0))" } ?? "" : ""
         let replay = delivery.occasion.replayed != nil ? "replayed: " : ""
         let head =
             "      \(replay)\(rule.map { "\($0.visible): " } ?? "")\(delivery.action.visible) to \(delivery.receiver.visible)\(content)"
         return ["\(head): \(delivery.state.rawValue)\(silence)\(next)\(answer) \(Paint.dim("(\(delivery.id.prefix(12)))"))"]
             + delivery.attempts.map { attempt in
                 "        attempt \(attempt.number) at \(zone.dateAndClock(attempt.at)): \(attempt.outcome): "
-                    + attempt.detail.singleLine.visible
+                    + local(attempt.detail)
             }
     }
 

@@ -24,7 +24,7 @@ struct DeliveryEditor: AsyncParsableCommand {
         let (delivery, before) = (form["delivery"] ?? .null, form["text"].textOrEmpty)
         let short = String(delivery["id"].textOrEmpty.prefix(12))
         let editor = try TextEditor(environment: config.environment)
-        var text = Self.heading(of: delivery, short) + before
+        var text = Self.heading(of: delivery, short, in: link.zone) + before
         let first = text
         while true {
             text = try editor.edit(text, name: "delivery-\(short).yaml")
@@ -46,13 +46,15 @@ struct DeliveryEditor: AsyncParsableCommand {
     }
 
     /// Comments about the delivery and its error.
-    private static func heading(of delivery: JSON, _ short: String) -> String {
+    private static func heading(of delivery: JSON, _ short: String, in zone: TimeZoneTable) -> String {
         func text(_ name: String) -> String { delivery[name]?.asString?.singleLine.visible ?? "" }
         let task = delivery["task"]?["number"]?.asString.map { " on \($0.singleLine.visible)" } ?? ""
         var lines = [
             "Delivery \(short), \(text("state")): \(text("action"))\(task) to \(text("receiver")), by rule \(text("rule"))."
         ]
-        if let error = delivery["error"]?["message"]?.asString { lines.append(error.singleLine.visible) }
+        if let error = delivery["error"]?["message"]?.asString {
+            lines.append(error.singleLine.withLocalTimes(in: zone).visible)
+        }
         lines.append("Save the file to store your changes; close it without a change to keep the delivery.")
         return lines.map { "# \($0)\n" }.joined()
     }
