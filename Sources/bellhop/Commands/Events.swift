@@ -37,9 +37,8 @@ struct Events: DataCommand {
     func validate() throws {
         if limit < 1 { throw ValidationError("--limit must be at least 1.") }
         if id == "" { throw ValidationError("The id is empty.") }
-        if id != nil, follow || condition != nil {
-            throw ValidationError("An id selects one event: do not combine it with --follow or --where.")
-        }
+        let hasFilter = !type.isEmpty || !source.isEmpty || task != nil || condition != nil || since != nil
+        if id != nil, follow || hasFilter { throw ValidationError("Give either an id, or options such as --follow and --type.") }
         try DurationText.validate(since, option: "--since")
     }
 

@@ -46,7 +46,7 @@ struct DeliveryDecision: ParsableArguments {
 
     func validate() throws {
         if (all || !filter.isEmpty) != ids.isEmpty {
-            throw ValidationError("Name deliveries, select them with options such as --receiver, or use --all.")
+            throw ValidationError("Give either ids of deliveries, or options such as --receiver or --all.")
         }
     }
 
@@ -59,7 +59,7 @@ struct DeliveryDecision: ParsableArguments {
         if ids.isEmpty {
             chosen = try await select(command, link)
             if chosen.isEmpty {
-                try await filter.checkRule(link)
+                try await filter.checkNames(link)
                 try await explainNone(command, link)
                 return report(command, changed: 0, [])
             }
@@ -75,8 +75,11 @@ struct DeliveryDecision: ParsableArguments {
         if error == nil, changed == 0, refused > 0, !ids.isEmpty { throw CommandError(.problem, reason) }
         if error == nil || !decided.isEmpty { report(command, changed: changed, decided) }
         if let error { throw error }
-        guard refused > 0, !output.json else { return }
-        Console.sentence("\(counted(refused, "other was", "others were")) not \(Self.participle(command)). \(reason)")
+        if refused == 0 { return }
+        let others = "\(counted(refused, "other was", "others were")) not \(Self.participle(command)). \(reason)"
+        // Of deliveries that options selected, some may have changed meanwhile; one that was named must not be missed.
+        if !ids.isEmpty { throw CommandError(.problem, others) }
+        if !output.json { Console.sentence(others) }
     }
 
     private static func participle(_ command: DeliveryCommand) -> String { command == .retry ? "retried" : "dropped" }

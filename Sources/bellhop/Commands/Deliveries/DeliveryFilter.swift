@@ -1,5 +1,6 @@
 import ArgumentParser
 import BellhopAgent
+import BellhopConnectors
 import BellhopCore
 import BellhopRules
 
@@ -42,9 +43,14 @@ struct DeliveryFilter: ParsableArguments {
         for name in given where !names.contains(name) { throw ValidationError(Suggestion.unknown(what, name, among: names)) }
     }
 
-    /// - Throws: if the agent has no rule of this name. Call this if nothing was selected: a removed rule may still have deliveries.
-    func checkRule(_ link: StoreLink) async throws(CommandError) {
+    /// - Throws: if there is no such rule or connection. Call this if nothing was selected: a removed one may still have deliveries.
+    func checkNames(_ link: StoreLink) async throws(CommandError) {
         if let rule { try await link.checkRules([rule]) }
+        // The connections of an agent on another machine are not known here. An action without a connection, such as `log`, is a receiver.
+        let known = link.connections.keys.sorted()
+        guard let receiver, !known.isEmpty, !known.contains(receiver), !Catalogue.actions.contains(where: { $0.kind == receiver })
+        else { return }
+        throw CommandError(.usage, Suggestion.unknown("connection", receiver, among: known))
     }
 
     /// Compiles the condition of `--where`.

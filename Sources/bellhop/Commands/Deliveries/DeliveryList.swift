@@ -19,6 +19,7 @@ struct DeliveryList: DataCommand {
     func validate() throws {
         if limit < 1 { throw ValidationError("--limit must be at least 1.") }
         if id == "" { throw ValidationError("The id is empty.") }
+        if id != nil, !filter.isEmpty { throw ValidationError("Give either an id, or options such as --state.") }
     }
 
     func run() async throws {
@@ -31,7 +32,7 @@ struct DeliveryList: DataCommand {
                 count += 1
                 Console.json(delivery)
             }
-            if count == 0 { try await filter.checkRule(link) }
+            if count == 0 { try await filter.checkNames(link) }
             return
         }
         var table = PagedTable(Self.columns, width: Screen.dataWidth) { Console.data($0) }
@@ -43,7 +44,7 @@ struct DeliveryList: DataCommand {
             table.add(row.cells, paints: row.paints)
             if row.needsPerson { undecided += 1 }
         }
-        if count == 0 { try await filter.checkRule(link) }
+        if count == 0 { try await filter.checkNames(link) }
         table.end()
         if undecided > 0 {
             Console.sentence(
