@@ -1,6 +1,7 @@
 import ArgumentParser
 import BellhopAgent
 import BellhopCore
+import BellhopFiles
 import BellhopRules
 
 struct Check: DataCommand {
@@ -15,6 +16,9 @@ struct Check: DataCommand {
     var paths: [String] = []
 
     func run() async throws {
+        if let file = FileIdentity(of: config.config), let path = paths.first(where: { FileIdentity(of: $0) == file }) {
+            throw CommandError(.usage, "`\(path.visible)` holds no rules: `bellhop check` without a path checks it.")
+        }
         let workspace = try await workspace()
         let found = RuleFinder.find(
             paths.isEmpty ? workspace.rulePaths : paths, isImplicit: paths.isEmpty && workspace.hasDefaultRules)
@@ -72,7 +76,8 @@ struct Check: DataCommand {
         warnings.print()
         guard !rules.isEmpty else {
             let places = (paths.isEmpty ? workspace.rulePaths : paths).map(\.visible).quotedList
-            return Console.data("No rules were found in \(places): nothing will be done.")
+            let tests = loaded.found.tests.isEmpty ? "" : " `bellhop test` checks and runs the tests."
+            return Console.data("No rules were found in \(places): nothing will be done.\(tests)")
         }
         let limit =
             workspace.context.isOpen

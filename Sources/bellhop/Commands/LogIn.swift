@@ -31,6 +31,13 @@ struct LogIn: AsyncParsableCommand {
     @Argument(help: "The connection's name in bellhop.yaml.")
     var connection: String
 
+    func validate() throws {
+        if user != nil, clientId != nil || paste {
+            throw ValidationError(
+                "Give either --user, for a login with a password, or --client-id and --paste, for one in a browser.")
+        }
+    }
+
     func run() async throws {
         let configuration = try await config.load(focus: .connection(connection))
         guard let entry = configuration.connection(connection) else {
@@ -40,7 +47,12 @@ struct LogIn: AsyncParsableCommand {
         switch Catalogue.login(ofKind: entry.kind, entry.settings) {
         case .none(let why):
             throw CommandError(.usage, "The connection `\(connection)` has no login to try or to store: \(why).")
-        case .browser: try await authorize(configuration)
+        case .browser:
+            guard user == nil, clientId == nil else {
+                throw CommandError(
+                    .usage, "bellhop.yaml names the client with which `\(connection)` logs in: leave out --user and --client-id.")
+            }
+            try await authorize(configuration)
         case .configured: try await tryConfigured(configuration, entry)
         case .prompt:
             if let clientId {
@@ -50,6 +62,7 @@ struct LogIn: AsyncParsableCommand {
                 }
                 return try await authorize(configuration, asClient: clientId)
             }
+            if paste { throw CommandError(.usage, "--paste is for a login in a browser: give --client-id, too.") }
             try await askAndStore(configuration, entry)
         }
     }
@@ -97,7 +110,7 @@ struct LogIn: AsyncParsableCommand {
     private func tryConfigured(
         _ configuration: Configuration, _ entry: Configuration.ConnectionEntry
     ) async throws(CommandError) {
-        guard user == nil, clientId == nil else {
+        guard user == nil, clientId == nil, !paste else {
             let isStorable = Catalogue.login(ofKind: entry.kind, Settings(["auth": ["keychain": true]])) == .prompt
             let way =
                 isStorable
