@@ -39,6 +39,19 @@ import Testing
         #expect(ended.code == 64 && ended.errors.contains("cuts lines after 4095 bytes"), "\(ended.errors)")
     }
 
+    @Test func `what follows a question that Ctrl-D answers begins a line`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(
+            "bellhop.yaml",
+            "version: 1\nconnections:\n  snow: {kind: servicenow, instance: acme, auth: {keychain: true}}\n")
+        let terminal = try PseudoTerminal()
+        let program = try Program(["login", "snow"], in: folder.path, terminal: terminal)
+        try await eventually("the question is there") { program.errorsSoFar.contains("User name: ") }
+        terminal.type("\u{4}")
+        let ended = await program.end()
+        #expect(ended.code == 64 && ended.errors.contains("User name: \nerror: No user name"), "\(ended.errors)")
+    }
+
     /// The output on a terminal of a check that finds a mistake.
     private func shown(_ environment: [String: String], on screen: PseudoTerminal?) async throws -> String {
         let folder = try TemporaryFolder()

@@ -36,6 +36,10 @@ struct Initialise: AsyncParsableCommand {
             do throws(InvalidValue) { parts = try HTTPAddress(address) } catch {
                 throw ValidationError("\(option): \(error.message)")
             }
+            // In YAML, they would end the address.
+            if address.contains(where: { $0 == "#" || $0.isWhitespace }) {
+                throw ValidationError("\(option) must be an address without blanks and without `#`.")
+            }
             guard parts.userInfo == nil, system == .http ? !parts.target.contains("?") : parts.target == "/" else {
                 throw ValidationError(
                     system == .http
@@ -44,13 +48,11 @@ struct Initialise: AsyncParsableCommand {
             }
         } else if system != .servicenow {
             throw ValidationError("--address must be a whole address, such as https://api.example.com.")
-        } else if address.isEmpty || !address.utf8.allSatisfy(Self.isHostByte) {
+        } else if address.wholeMatch(of: /[A-Za-z0-9]([A-Za-z0-9.:-]*[A-Za-z0-9])?/) == nil {
             throw ValidationError(
                 "--instance must be an instance's name, such as acme, or its whole address, such as https://acme.example.com.")
         }
     }
-
-    private static func isHostByte(_ byte: UInt8) -> Bool { byte.isASCIIAlphanumeric || "-.:".utf8.contains(byte) }
 
     func run() async throws {
         if folder != "." { try Files.makeFolder(folder) }
@@ -133,8 +135,9 @@ struct Initialise: AsyncParsableCommand {
 }
 
 extension String {
-    /// As one word of a shell's command.
+    /// As one word of a shell's command, which is no option.
     fileprivate var quotedForShell: String {
-        wholeMatch(of: /[A-Za-z0-9_.,:@%+\/-]+/) != nil ? self : "'" + replacing("'", with: "'\\''") + "'"
+        let word = hasPrefix("-") ? "./" + self : self
+        return word.wholeMatch(of: /[A-Za-z0-9_.,:@%+\/-]+/) != nil ? word : "'" + word.replacing("'", with: "'\\''") + "'"
     }
 }

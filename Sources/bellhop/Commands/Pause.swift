@@ -102,10 +102,10 @@ struct PausedOptions: ParsableArguments {
         func names(_ list: String, _ member: String) -> [String] {
             status[list].elements.compactMap { $0[member]?.asString }
         }
-        let rules = names("rules", "rule") + (isLenient ? names("paused", "rule") : [])
+        let rules = Set(names("rules", "rule") + (isLenient ? names("paused", "rule") : []))
         if rule {
             guard rules.contains(name) else {
-                throw CommandError(.usage, Suggestion.unknownRule(name, among: rules))
+                throw CommandError(.usage, Suggestion.unknownRule(name, among: rules.sorted()))
             }
             return .rule(name)
         }

@@ -60,7 +60,7 @@ struct Query: DataCommand {
             return sample
         } catch {
             await connectors.shutdown()
-            throw CommandError(error)
+            throw CommandError(error, isTriedAgain: false)
         }
     }
 

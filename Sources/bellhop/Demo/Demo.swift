@@ -19,7 +19,7 @@ struct Demo: AsyncParsableCommand {
             nothing. Exits with 0 only if the instance really received the acknowledgement, the digest and the alert.
             """)
 
-    @Option(help: "How much faster than real time the morning runs.")
+    @Option(help: "How much faster than real time the morning runs, from 16 to 120.")
     var speed = 40.0
 
     @Flag(help: "Keep the folder with the store, the configuration and the rules, and say where it is.")

@@ -144,8 +144,11 @@ enum Console {
     static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 }
 
     static func ask(_ question: String) throws(CommandError) -> String? {
-        if isInteractive { prompt(question) }
-        return try checked(readLine())
+        guard isInteractive else { return try checked(readLine()) }
+        prompt(question)
+        let line = readLine()
+        if line == nil { note("") }  // Ctrl-D ends no line
+        return try checked(line)
     }
 
     /// An answer, without the byte order mark with which some programs begin a text.
