@@ -10,7 +10,7 @@ import Logging
 
 /// The configuration that a command uses.
 struct ConfigOptions: ParsableArguments {
-    @Option(name: [.long, .customShort("c")], help: "The configuration file.")
+    @Option(name: [.long, .customShort("c")], help: "The configuration file.", completion: .file())
     var config = "bellhop.yaml"
 
     var environment: [String: String] { ProcessInfo.processInfo.environment }

@@ -64,4 +64,13 @@ import Testing
             #expect(script.output.contains(name == "--log-format" && shell == "fish" ? "log-format" : name))
         }
     }
+
+    @Test func `bash completes files, folders and the values that an option may have`() async throws {
+        let folder = try TemporaryFolder()
+        let script = try await Program(["completions", "bash"], in: folder.path).end()
+        let values = ["silenced", "unreachable", "task_created", "pagerduty", "critical"]
+        for word in ["add_completions -f", "add_completions -d"] + values {
+            #expect(script.output.contains(word), "\(word)")
+        }
+    }
 }

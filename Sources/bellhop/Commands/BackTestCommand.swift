@@ -26,10 +26,10 @@ struct BackTestCommand: DataCommand {
     @Option(parsing: .unconditional, help: "How far back: 90s, 15m, 7d.")
     var since = "7d"
 
-    @Option(help: "Compare with the rules of this file or folder, or with those `in-force`.")
+    @Option(help: "Compare with the rules of this file or folder, or with those `in-force`.", completion: .file())
     var against: String?
 
-    @Argument(help: "Names of rules, or files or folders of rules.")
+    @Argument(help: "Names of rules, or files or folders of rules.", completion: .file())
     var rules: [String] = []
 
     /// The rules in force, as `--against` names them.

@@ -12,7 +12,7 @@ struct Check: DataCommand {
     @OptionGroup var config: ConfigOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "Rule files or folders; by default all that bellhop.yaml names.")
+    @Argument(help: "Rule files or folders; by default all that bellhop.yaml names.", completion: .file())
     var paths: [String] = []
 
     func run() async throws {

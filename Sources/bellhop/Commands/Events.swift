@@ -13,7 +13,9 @@ struct Events: DataCommand {
     @Flag(name: [.long, .customShort("f")], help: "Continue to print events as they happen, until interrupted.")
     var follow = false
 
-    @Option(help: "Only events of this type; may be given several times.")
+    @Option(
+        help: "Only events of this type; may be given several times.",
+        completion: .list(EventCatalogue.builtIn.types.map(\.name)))
     var type: [String] = []
 
     @Option(help: "Only events of this source; may be given several times.")

@@ -9,7 +9,7 @@ struct Initialise: AsyncParsableCommand {
         commandName: "init", abstract: "Write a configuration and rules to start from.",
         discussion: "Writes bellhop.yaml and rules/ into a folder. Files that exist are not changed.")
 
-    @Argument(help: "The folder; by default this one.")
+    @Argument(help: "The folder; by default this one.", completion: .directory)
     var folder = "."
 
     @Option(help: "The kind of system to watch; `http` is any JSON API.")
@@ -20,7 +20,8 @@ struct Initialise: AsyncParsableCommand {
         help: "The system's address; that of ServiceNow may be the instance's name alone.")
     var address: String?
 
-    @Option(help: "The kind of chat, pager or other receiver of messages: slack, teams, …")
+    @Option(
+        help: "The kind of chat, pager or other receiver of messages: slack, teams, …", completion: .list(StarterEntry.receivers))
     var chat = "slack"
 
     func validate() throws {

@@ -24,15 +24,18 @@ struct Notify: DataCommand {
     @Option(help: "The text, in the subset of Markdown for messages.")
     var text: String?
 
-    @Option(help: "The severity: \(Message.Severity.allCases.map(\.rawValue).joined(separator: ", ")).")
+    private static let severities = Message.Severity.allCases.map(\.rawValue)
+
+    @Option(help: "The severity: \(severities.joined(separator: ", ")).", completion: .list(severities))
     var severity = Message.Severity.info.rawValue
 
     @Option(help: "The address of a link in the message.")
     var link: String?
 
     func validate() throws {
-        let names = Message.Severity.allCases.map(\.rawValue)
-        if !names.contains(severity) { throw ValidationError(Suggestion.unknown("severity", severity, among: names)) }
+        if !Self.severities.contains(severity) {
+            throw ValidationError(Suggestion.unknown("severity", severity, among: Self.severities))
+        }
         if let link {
             do throws(InvalidValue) { _ = try HTTPAddress(link) } catch {
                 throw ValidationError("--link: \(error.message)")

@@ -23,10 +23,10 @@ struct Test: DataCommand {
     @Option(help: "Exit with 1 if the tests cover less of the rules than this, in percent.")
     var minimum: Int?
 
-    @Option(help: "Write the results to this file as JUnit XML, for build servers.")
+    @Option(help: "Write the results to this file as JUnit XML, for build servers.", completion: .file())
     var junit: String?
 
-    @Argument(help: "Rule files, test files or folders; by default all.")
+    @Argument(help: "Rule files, test files or folders; by default all.", completion: .file())
     var paths: [String] = []
 
     func validate() throws {

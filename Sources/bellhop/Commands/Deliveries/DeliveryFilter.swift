@@ -6,10 +6,13 @@ import BellhopRules
 
 /// The options that select deliveries.
 struct DeliveryFilter: ParsableArguments {
+    private static let states = DeliveryState.allCases.map(\.rawValue)
+    private static let reasons = Failure.Reason.allCases.map(\.rawValue)
+
     @Option(
         help:
-            "Only those in this state: available, waiting, running, done, joined, dead, held, shadow, silenced, quiet or dropped. May be given several times."
-    )
+            "Only those in this state: available, waiting, running, done, joined, dead, held, shadow, silenced, quiet or dropped. May be given several times.",
+        completion: .list(states))
     var state: [String] = []
 
     @Option(help: "Only those of this rule.")
@@ -21,7 +24,7 @@ struct DeliveryFilter: ParsableArguments {
     @Option(parsing: .unconditional, help: "Only those created in this time: 90s, 15m, 7d.")
     var since: String?
 
-    @Option(help: "Only those that failed for this reason, such as refused.")
+    @Option(help: "Only those that failed for this reason, such as refused.", completion: .list(reasons))
     var reason: String?
 
     @Option(
@@ -34,8 +37,8 @@ struct DeliveryFilter: ParsableArguments {
     }
 
     func validate() throws {
-        try Self.check(state, "state", among: DeliveryState.allCases.map(\.rawValue))
-        try Self.check(reason.map { [$0] } ?? [], "reason", among: Failure.Reason.allCases.map(\.rawValue))
+        try Self.check(state, "state", among: Self.states)
+        try Self.check(reason.map { [$0] } ?? [], "reason", among: Self.reasons)
         try DurationText.validate(since, option: "--since")
     }
 
