@@ -24,7 +24,9 @@ public struct LocalExamination: Sendable {
             return missing("store", "the folder \(folder) cannot be written to", "let this user write there")
         }
         if exists, access(path, R_OK | W_OK) != 0 {
-            return missing("store", "\(path) cannot be read and written", "let this user do both")
+            return missing(
+                "store", "\(path) cannot be read and written",
+                "run this as the user who runs the agent, and let that user do both")
         }
         guard exists, facts.st_size > 0 else { return Finding("store", .ok, "the first run creates \(path)") }
         do throws(StoreError) {

@@ -89,7 +89,8 @@ enum StoreFile {
         case EACCES, EPERM, EROFS:
             return StoreError(
                 .cannotOpen,
-                "The store \(path) cannot be opened (\(SystemError(code).text)): let this user read and write it and its folder.")
+                "The store \(path) cannot be opened (\(SystemError(code).text)): run this as the user who runs the agent, and let that user read and write the store and its folder."
+            )
         case EISDIR: return StoreError(.cannotOpen, "The store \(path) is a folder: `store` must name a file.")
         case ENOSPC, EDQUOT: return StoreError(.full, "The disk for the store \(path) is full: make room.")
         default: return StoreError(.cannotOpen, "The store \(path) cannot be opened: \(SystemError(code).text).")
