@@ -50,7 +50,7 @@ struct SecretReloader {
     }
 
     /// - Parameter project: whose keychain entries were changed; nil for those that all projects share.
-    private func apply(_ change: KeychainChange, project: String?) async -> [Outcome] {
+    func apply(_ change: KeychainChange, project: String?) async -> [Outcome] {
         guard (try? await gate.enter()) != nil else { return [] }
         defer { gate.leave() }
         var outcomes: [Outcome] = []
