@@ -4,7 +4,8 @@ public struct Failure: Error, Sendable, Hashable {
     public var remedy: Remedy
     /// One sentence for people: what happened and what to do. Holds no secret.
     public var message: String
-    /// The rest that the receiver asks for although the outcome is unknown. The remedy `.rest` contains its own length.
+    /// The rest that the receiver asks for although the outcome is unknown, or some recipients have the message. The remedy `.rest`
+    /// contains its own length.
     public var rest: Duration?
     /// False if another host than the receiver's failed, or one program of `exec`, so that the failure says nothing about the receiver.
     public var concernsReceiver = true

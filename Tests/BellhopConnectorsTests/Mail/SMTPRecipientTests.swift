@@ -31,6 +31,23 @@ import Testing
         #expect(Set(try mail.received.map { try MIMEReader($0.bytes).head.field("Message-ID") }).count == 1)
     }
 
+    @Test func `a quota that is used up between two recipients rests the connection, and each recipient receives the mail once`()
+        async throws
+    {
+        mail.settings.recipients = ["b@example.com": "550 5.4.5 Daily user sending limit exceeded"]
+        for attempt in 1...2 {
+            let found = try await failure(["to": Self.three], attempt: attempt)
+            // The attempt counts, so that the next one knows who has the mail.
+            #expect(found.remedy == .retry(after: .seconds(3600)) && found.rest == .seconds(3600), "\(found)")
+            #expect(found.reason == .throttled)
+        }
+        mail.settings.recipients = [:]
+        _ = try await MailServer(mail).serve { port in
+            try await send(attempt: 3, over: try connection("smtp://127.0.0.1:\(port)", ["to": Self.three]))
+        }
+        #expect(mail.received.map(\.recipients) == [["a@example.com", "c@example.com"], ["b@example.com"]])
+    }
+
     @Test func `a recipient refused for good is reported, and the others have the mail`() async throws {
         mail.settings.recipients = ["b@example.com": "550 5.1.1 No such user"]
         for attempt in 1...2 {

@@ -202,7 +202,13 @@ struct EmailConnection: MessageReceiver, Connection {
         let rest = "\(label.text) accepted the mail for \(done.joined(separator: ", ")) and refused \(words)."
         guard outcome.refused.contains(where: \.reply.isTemporary) else { return Failure(.refused, .giveUp, rest) }
         // Not `dropped`: the server takes mail, so that the mails behind this one need not wait for its circuit breaker.
-        return Failure(.refused, .retry(after: nil), rest + " It is sent again to those it refused.")
+        var failure = Failure(.refused, .retry(after: nil), rest + " It is sent again to those it refused.")
+        if outcome.refused.contains(where: \.reply.isQuota) {
+            // The attempt counts, unlike one with the remedy `.rest`: the next one must not be a first one, which reads no recipients.
+            (failure.reason, failure.remedy) = (.throttled, .retry(after: SMTPReply.quotaRest))
+            failure.rest = SMTPReply.quotaRest
+        }
+        return failure
     }
 
     // MARK: Examination

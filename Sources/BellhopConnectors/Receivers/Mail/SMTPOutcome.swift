@@ -110,7 +110,7 @@ struct SMTPOutcome: Sendable, Hashable {
     private static func failure(of reply: SMTPReply, to what: String, _ server: SMTPLabel) -> Failure {
         let message = "\(server.text) answered \(what) with \(server.words(of: reply))."
         if reply.isQuota {
-            return Failure(.throttled, .rest(.seconds(3600)), message + " The account has sent as much as it may for now.")
+            return Failure(.throttled, .rest(SMTPReply.quotaRest), message + " The account has sent as much as it may for now.")
         }
         switch reply.code {
         // The server closes the connection, often because there are too many.

@@ -7,6 +7,8 @@ struct SMTPReply: Sendable, Hashable {
     /// Whether the account has sent as much as it may for now, which Gmail reports as final: `550 5.4.5 Daily user sending limit
     /// exceeded`. RFC 3463 knows this code only as temporary.
     var isQuota: Bool { lines.first?.hasPrefix("5.4.5 ") == true }
+    /// How long to send nothing after that.
+    static let quotaRest = Duration.seconds(3600)
     var isPositive: Bool { 200..<400 ~= code }
 
     /// The code and the text on one line, which begins with the enhanced code if the server sends one: `550 5.1.1 no such user`.
