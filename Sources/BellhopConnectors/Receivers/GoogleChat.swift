@@ -31,8 +31,9 @@ struct GoogleChatReceiver: HookReceiver {
         return call.post(rendered, to: call.address.adding(query: option))
     }
 
-    /// The key of the thread places later messages. The reference only says that the conversation has begun.
-    func reference(in response: HTTPResponse) -> JSON? { response.json?["name"].map { ["message": $0] } }
+    /// The key of the thread places later messages. The reference only says that the conversation has begun. Its member is not that of
+    /// another kind, which a connection of this name may have later.
+    func reference(in response: HTTPResponse) -> JSON? { response.json?["name"].map { ["name": $0] } }
 
     /// Google Chat answers 403 to a wrong or deleted token, and 400 to a wrong key.
     func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {

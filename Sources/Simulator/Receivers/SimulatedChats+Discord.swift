@@ -48,6 +48,7 @@ extension SimulatedChats.State {
                         "retry_after": 600.0,
                     ])
             }
+            guard UInt64(call.path[5]) != nil else { throw invalid("message_id") }
             guard edit(call, place: hook, id: call.path[5], body) else {
                 throw Refusal(404, ["message": "Unknown Message", "code": 10008])
             }

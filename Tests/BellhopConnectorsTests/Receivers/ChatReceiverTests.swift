@@ -1,6 +1,7 @@
 import BellhopCore
 import BellhopTesting
 import Simulator
+import Synchronization
 import Testing
 
 @testable import BellhopConnectors
@@ -204,6 +205,21 @@ import Testing
             let receipt = try await sender.send(Self.message("moved", thread: "INC2", update: update))
             #expect(receipt.conversation?.firstMessage?["chat"] == own.conversation?.firstMessage?["chat"])
             #expect(sender.chats.messages.map(\.edits) == [0, 0] && sender.chats.messages.allSatisfy { $0.thread == nil })
+        }
+    }
+
+    @Test(arguments: Chat.all.filter(\.updates))
+    func `a conversation that began while the connection was one of Google Chat begins anew`(_ chat: Chat) async throws {
+        let first = Mutex(JSON?.none)
+        try await open(.googleChat) { sender in
+            let receipt = try await sender.send(Self.message("one", thread: "INC1"))
+            first.withLock { $0 = receipt.conversation?.firstMessage }
+        }
+        let reference = try #require(first.withLock { $0 })
+        try await open(chat) { sender in
+            sender.firstMessages["INC1"] = reference
+            let receipt = try await sender.send(Self.message("two", thread: "INC1", update: true))
+            #expect(receipt.conversation?.firstMessage != nil && sender.chats.messages.map(\.edits) == [0])
         }
     }
 
