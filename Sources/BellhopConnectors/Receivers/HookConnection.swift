@@ -116,7 +116,9 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
     private func isFirstMessageDeleted(_ call: MessageCall) async throws(Failure) -> Bool {
         guard call.place != .new, var request = try receiver.lookUp(call) else { return false }
         request.bodyNotNeededFor = .temporary
-        return receiver.isGone(try await hook.answer(to: request))
+        let response = try await hook.answer(to: request)
+        if let failure = receiver.refusal(in: response, from: hook, at: call.now), failure.isTemporary { throw failure }
+        return receiver.isGone(response)
     }
 
     private func reference(in response: HTTPResponse) -> JSON? {

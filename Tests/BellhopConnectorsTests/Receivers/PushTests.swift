@@ -211,6 +211,23 @@ import Testing
         }
     }
 
+    @Test func `an update waits until the server says whether the first message still exists`() async throws {
+        let practice = matrix
+        let message = Message(title: [.text("A")], thread: "INC1")
+        let update = Message(title: [.text("B")], thread: "INC1", update: true)
+        try await practice.open { connectors in
+            let first = try await practice.send(message, over: connectors).conversation?.firstMessage
+            _ = practice.answering(429, #"{"errcode":"M_LIMIT_EXCEEDED","error":"Too many","retry_after_ms":2500}"#)
+            let failure = await BellhopConnectorsTests.failure {
+                _ = try await practice.send(update, occasion: "e2", after: first, over: connectors)
+            }
+            #expect(failure?.remedy == .rest(.milliseconds(2500)))
+            #expect(practice.services.events.count == 1)
+            _ = try await practice.send(update, occasion: "e2", after: first, over: connectors)
+            #expect(practice.services.events.last?.content["m.relates_to"]?["rel_type"] == "m.replace")
+        }
+    }
+
     @Test(arguments: [true, false])
     func `a first message that the server does not know begins a new conversation`(_ update: Bool) async throws {
         let practice = matrix
