@@ -48,7 +48,7 @@ extension ConfigOptions {
         var own: String?
         if Files.exist(config) {
             own = try project()?.id
-            send(change, project: options.shared ? nil : own, to: try storeLink())
+            Self.send(change, in: KeychainPlace(keychain, project: options.shared ? nil : own), to: try storeLink())
         }
         guard options.shared else { return }
         let projects = try rethrowing(as: CommandError.init) { () throws(SecretError) in try keychain.projects() }
@@ -56,6 +56,11 @@ extension ConfigOptions {
         Console.sentence(
             "An agent whose bellhop.yaml has no line `\(ProjectLine.key)`, or whose folder was moved, uses it after its next restart."
         )
+    }
+
+    /// Tells this project's agent that the login in bellhop.yaml was tried: it tries a login again that was refused.
+    func informAgent(ofTriedLogin connection: String) throws(CommandError) {
+        Self.send(.login(connection), in: .none, to: try storeLink())
     }
 
     /// Tells the agent of another project, if it runs, what changed in the shared entries.
@@ -67,16 +72,18 @@ extension ConfigOptions {
             return Console.sentence(
                 "An agent of \(other.file.visible) uses it once it is restarted: its store cannot be found from here.")
         }
-        send(change, project: nil, to: link, of: other.file)
+        Self.send(change, in: KeychainPlace(keychain, project: nil), to: link, of: other.file)
     }
 
     /// Tells the agent of a project, and prints the outcome. Prints nothing if no agent runs.
     /// - Parameter other: the project's bellhop.yaml, if it is not the command's own; the agent may then not use the entry.
-    private func send(_ change: KeychainChange, project: String?, to link: StoreLink, of other: String? = nil) {
+    private static func send(
+        _ change: KeychainChange, in place: KeychainPlace, to link: StoreLink, of other: String? = nil
+    ) {
         let agent = "The running agent" + (other.map { " of \($0.visible)" } ?? "")
         let answer: JSON?
         do throws(InquiryError) {
-            answer = try ControlClient(link.socket).ask(.keychainChanged(change, in: KeychainPlace(keychain, project: project)))
+            answer = try ControlClient(link.socket).ask(.keychainChanged(change, in: place))
         } catch {
             return Console.sentence("\(agent) could not be reached, so it must be restarted to use this: \(error.message)")
         }
@@ -87,7 +94,7 @@ extension ConfigOptions {
         }
         guard let outcomes = answer?.asArray else { return }
         if outcomes.isEmpty {
-            if other == nil { Console.sentence(Self.unused(change)) }
+            if other == nil { Console.sentence(unused(change)) }
             return
         }
         for outcome in outcomes {

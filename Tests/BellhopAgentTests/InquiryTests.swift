@@ -14,6 +14,8 @@ import Testing
         let all = [
             Inquiry.deliveries(query), .form("ab"), .edit(edit), .apply(.drop, deliveries: ["a", "b"]), .forget(task: "INC1"),
             .keepRefusal("refused-login/snow", nil), .keepRefusal("refused-login/snow", ["salt": "s"]),
+            .keychainChanged(.login("snow"), in: .none),
+            .keychainChanged(.secret("x"), in: KeychainPlace(Keychain(path: "/k"), project: "p")),
         ]
         let person = Person(user: "ada", host: "desk", command: "deliveries edit")
         for inquiry in all {

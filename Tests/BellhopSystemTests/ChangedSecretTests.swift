@@ -171,6 +171,20 @@ import Testing
         }
     }
 
+    @Test func `a login in bellhop.yaml that was tried reaches the agent also from a command with another keychain`() async throws
+    {
+        try await Stage.set(rules: StoppingTests.rules) { stage in
+            try await stage.withAgent { _ in
+                let login = try await stage.bellhop(
+                    "login", "snow", environment: ["BELLHOP_KEYCHAIN": stage.folder.path + "/secrets/other.json"])
+                #expect(login.code == 0)
+                #expect(login.errors.contains("The running agent uses it from now on (connection `snow`)."), "\(login.errors)")
+                let shared = try await stage.bellhop("login", "snow", "--shared")
+                #expect(shared.code == 64 && shared.errors.contains("has its login in bellhop.yaml"), "\(shared.errors)")
+            }
+        }
+    }
+
     @Test func `without an agent, a command that stores a secret does not mention an agent`() async throws {
         try await Stage.set(rules: "", configuration: Self.configuration) { stage in
             let set = try await stage.bellhop("secret", "set", "hook_url", input: "\(stage.address)/webhook/one\n")

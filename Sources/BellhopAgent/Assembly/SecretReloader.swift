@@ -45,7 +45,7 @@ struct SecretReloader {
     /// Applies a command's change of a keychain. Returns the outcomes; if the agent reads another keychain, only that one's path.
     func answer(_ change: KeychainChange, in place: KeychainPlace) async -> JSON {
         let own = SharedFile.resolved(assembly.configuration.keychain.path)
-        if own != place.file { return ["keychain": .string(own)] }
+        if let file = place.file, file != own { return ["keychain": .string(own)] }
         return .array(await apply(change, project: place.project).map(\.json))
     }
 

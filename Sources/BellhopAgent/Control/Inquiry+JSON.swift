@@ -44,7 +44,7 @@ extension Inquiry {
         case .keepRefusal(let key, let value): ["inquiry": "refusal", "key": .string(key), "value": value ?? .null]
         case .keychainChanged(let change, let place):
             [
-                "inquiry": "keychain_changed", change.member.name: change.member.value, "keychain": .string(place.file),
+                "inquiry": "keychain_changed", change.member.name: change.member.value, "keychain": .optional(place.file),
                 "project": .optional(place.project),
             ]
         case .events(let query, let waits):
@@ -117,10 +117,8 @@ extension Inquiry {
                     nil
                 }
             case "keychain_changed":
-                if let change = KeychainChange(json: json), let file = text("keychain") {
-                    .keychainChanged(change, in: KeychainPlace(file: file, project: text("project")))
-                } else {
-                    nil
+                KeychainChange(json: json).map {
+                    .keychainChanged($0, in: KeychainPlace(file: text("keychain"), project: text("project")))
                 }
             case "events":
                 .events(

@@ -39,7 +39,8 @@ public enum Inquiry: Sendable, Hashable {
     case removeToken(of: String)
     /// Stores that a command's login was refused; a nil value deletes that. See ``CommandNotes``.
     case keepRefusal(String, JSON?)
-    /// A command has changed a keychain. A running agent that reads it applies the change.
+    /// A command has changed a keychain, or tried the login that is in bellhop.yaml. A running agent applies the change, unless it reads
+    /// another keychain.
     case keychainChanged(KeychainChange, in: KeychainPlace)
 }
 
@@ -75,8 +76,11 @@ public enum KeychainChange: Sendable, Hashable {
 
 /// Whose entries of which keychain a command changed.
 public struct KeychainPlace: Sendable, Hashable {
-    /// The keychain's file, as an absolute path without links.
-    public var file: String
+    /// No keychain: a command tried the login that is in bellhop.yaml.
+    public static let none = KeychainPlace(file: nil, project: nil)
+
+    /// The keychain's file, as an absolute path without links; nil if none was changed, or from an older command.
+    public var file: String?
     /// The project's id; nil for the entries that all projects share.
     public var project: String?
 
@@ -84,7 +88,7 @@ public struct KeychainPlace: Sendable, Hashable {
         self.init(file: SharedFile.resolved(keychain.path), project: project)
     }
 
-    init(file: String, project: String?) { (self.file, self.project) = (file, project) }
+    init(file: String?, project: String?) { (self.file, self.project) = (file, project) }
 }
 
 /// Why an inquiry failed.

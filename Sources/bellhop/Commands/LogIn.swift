@@ -110,7 +110,7 @@ struct LogIn: AsyncParsableCommand {
     private func tryConfigured(
         _ configuration: Configuration, _ entry: Configuration.ConnectionEntry
     ) async throws(CommandError) {
-        guard user == nil, clientId == nil, !paste else {
+        guard user == nil, clientId == nil, !paste, !options.shared else {
             let isStorable = Catalogue.login(ofKind: entry.kind, Settings(["auth": ["keychain": true]])) == .prompt
             let way =
                 isStorable
@@ -137,7 +137,7 @@ struct LogIn: AsyncParsableCommand {
         Console.sentence(Self.words(trial, "the login in bellhop.yaml") + " Nothing was stored.")
         choices.report()
         // A running agent retries a refused login only after a command has informed it.
-        if agentRuns { try config.informAgent(.login(connection), options) }
+        if agentRuns { try config.informAgent(ofTriedLogin: connection) }
     }
 
     private func close(_ store: (any Store)?) async throws(CommandError) {
