@@ -37,9 +37,9 @@ struct Initialise: AsyncParsableCommand {
             do throws(InvalidValue) { parts = try HTTPAddress(address) } catch {
                 throw ValidationError("\(option): \(error.message)")
             }
-            // In YAML, they would end the address.
-            if address.contains(where: { $0 == "#" || $0.isWhitespace }) {
-                throw ValidationError("\(option) must be an address without blanks and without `#`.")
+            // In YAML, they would end the address, or make it a key.
+            if address.last == ":" || address.contains(where: { $0 == "#" || $0.isWhitespace }) {
+                throw ValidationError("\(option) must be an address without blanks, without `#`, and without `:` at its end.")
             }
             guard parts.userInfo == nil, system == .http ? !parts.target.contains("?") : parts.target == "/" else {
                 throw ValidationError(
