@@ -40,6 +40,22 @@ import Testing
         for name in names { #expect(list.output.contains(name)) }
     }
 
+    @Test(.timeLimit(.minutes(5))) func `the doctor says what it found also if the agent cannot be asked`() async throws {
+        let folder = try TemporaryFolder()
+        // The socket of a store with so long a name is not beside it.
+        let name = String(repeating: "s", count: 96) + ".db"
+        try folder.write("bellhop.yaml", "version: 1\nrules: none\nstore: \(name)\n")
+        try folder.write("none/read-me", "")
+        try await Stores.open("\(folder.path)/\(name)").close()
+        try folder.write("run/bellhop", "not a folder")
+        let doctor = try await Program.run(
+            ["doctor"], in: folder.path, environment: ["XDG_RUNTIME_DIR": folder.path + "/run"])
+        #expect(doctor.code == 1)
+        for line in ["ok       store", "note     rules", "missing  agent"] {
+            #expect(doctor.output.contains(line), "\(doctor.output)\(doctor.errors)")
+        }
+    }
+
     @Test(arguments: [InquiryError.Kind.cutOff, .silent])
     func `an agent that does not answer is a reason to try later`(kind: InquiryError.Kind) {
         #expect(CommandError(InquiryError(kind, "It does not answer.")).code == .tryLater)
