@@ -37,6 +37,7 @@ extension SimulatedChats.State {
         let isForum = hook.hasPrefix("9")
         let thread = call.request.parameter("thread_id")
         if let thread, find("discord", hook, thread) == nil { throw Refusal(404, ["message": "Unknown Channel", "code": 10003]) }
+        if let thread, locked.contains(thread) { throw Refusal(403, ["message": "Thread is locked", "code": 160_005]) }
         if call.request.method == "PATCH", call.path.count == 6, call.path[4] == "messages" {
             if let thread, archived.contains(thread) { throw Refusal(400, ["message": "Thread is archived", "code": 50083]) }
             if unchangeable.contains(call.path[5]) {

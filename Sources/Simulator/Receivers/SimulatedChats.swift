@@ -24,6 +24,8 @@ public final class SimulatedChats: Sendable {
         var uses: [String: [Int64]] = [:]
         /// The posts of Discord's forums that are archived.
         var archived: Set<String> = []
+        /// Those that a moderator has locked.
+        var locked: Set<String> = []
         /// The messages that Discord changes no more for now: too many messages older than an hour were changed.
         var unchangeable: Set<String> = []
         var count = 0
@@ -43,6 +45,9 @@ public final class SimulatedChats: Sendable {
 
     /// Archives a post of a forum of Discord, which the next message in it ends.
     public func archive(_ id: String) { state.withLock { _ = $0.archived.insert(id) } }
+
+    /// Locks a post of a forum of Discord, which then takes no message and no change.
+    public func lock(_ id: String) { state.withLock { _ = $0.locked.insert(id) } }
 
     /// Uses up Discord's limit on changes of messages older than an hour, of which this is one.
     public func refuseChanges(of id: String) { state.withLock { _ = $0.unchangeable.insert(id) } }

@@ -192,6 +192,17 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `a message of a thread whose post a person has locked in Discord begins a new post`(_ update: Bool) async throws {
+        try await open(.forum) { sender in
+            try await sender.send(Self.message("one", thread: "INC1"))
+            sender.chats.lock(try #require(sender.chats.messages.first?.id))
+            try await sender.send(Self.message("two", thread: "INC1", update: update))
+            try await sender.send(Self.message("three", thread: "INC1", update: true))
+            #expect(sender.chats.messages.map(\.edits) == [0, 1] && sender.chats.messages.allSatisfy { $0.thread == nil })
+        }
+    }
+
     /// Telegram counts the messages of each chat from 1, so the number of a message may also be that of another chat's.
     @Test(arguments: [Chat.telegram, .slack], [true, false])
     func `a conversation of another chat begins anew in the chat that the settings name now`(
