@@ -56,6 +56,17 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(5))) func `the doctor shows the end of a silence in the zone of bellhop.yaml`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("bellhop.yaml", "version: 1\nrules: none\ntimezone: Asia/Tokyo\n")
+        try folder.write("none/read-me", "")
+        try await Stores.open(folder.path + "/bellhop.db").close()
+        let added = try await Program.run(["silence", "add", "--until", "2036-01-03T09:00:00Z"], in: folder.path)
+        #expect(added.code == 0, "\(added.errors)")
+        let doctor = try await Program.run(["doctor"], in: folder.path)
+        #expect(doctor.output.contains("keeps messages back until 2036-01-03 18:00:00"), "\(doctor.output)\(doctor.errors)")
+    }
+
     @Test(arguments: [InquiryError.Kind.cutOff, .silent])
     func `an agent that does not answer is a reason to try later`(kind: InquiryError.Kind) {
         #expect(CommandError(InquiryError(kind, "It does not answer.")).code == .tryLater)
