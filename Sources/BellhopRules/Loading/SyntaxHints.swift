@@ -167,6 +167,7 @@ struct SyntaxHints {
         case "today": return "write `now`; a part of the day is `now.getHours(zone)` or `now.getDayOfWeek(zone)`"
         default: break
         }
+        if after.hasPrefix(".") { return nil }  // Its field is read: another name was meant, not a text.
         let (left, right) = (before.trimmedBlanks, after.trimmedBlanks)
         let isCompared =
             left.hasSuffix("==") || left.hasSuffix("!=") || left.hasSuffix("[") || left.hasSuffix(",")
