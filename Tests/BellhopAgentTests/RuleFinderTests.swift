@@ -35,6 +35,14 @@ import Testing
         #expect(all.problems == [])
     }
 
+    @Test func `a folder and a glob leave out a bellhop yaml, so that the rules may be beside it`() throws {
+        for place in ["teams/bellhop.yaml", "teams/west/bellhop.yaml"] { try folder.write(place, "version: 1\n") }
+        #expect(found("teams").rules.sorted() == ["teams/east/e.yaml", "teams/west/w.yaml", "teams/x.yaml"])
+        #expect(found("teams/*.yaml").rules == ["teams/x.yaml"])
+        #expect(found("teams/bellhop.yaml").rules == ["teams/bellhop.yaml"], "a file that is named is read")
+        #expect(RulePlaces([folder.path + "/teams"]).refusal(of: folder.path + "/teams/bellhop.yaml") != nil)
+    }
+
     @Test func `for a rule file, the test files beside it are found too`() {
         let paths = ["rules/a.yaml", "rules/b.yml", "teams/west/w.yaml", "teams/west/w.test.yml", "teams"]
         #expect(

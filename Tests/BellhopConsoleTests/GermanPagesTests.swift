@@ -194,7 +194,8 @@ import Testing
             let problem = Problem(error).detail
             #expect(Words(language: .german).sentence(problem) != problem, "\(problem)")
         }
-        for path in ["rules/a.txt", "rules/.a.yaml", "rules/a.test.yaml", "rules/a.yaml", "rules/a\n.yaml"] {
+        for path in ["rules/a.txt", "rules/.a.yaml", "rules/a.test.yaml", "rules/bellhop.yaml", "rules/a.yaml", "rules/a\n.yaml"]
+        {
             let refusal = RulePlaces([]).refusal(of: path) ?? ""
             #expect(Words(language: .german).sentence(refusal) != refusal, "\(refusal)")
         }

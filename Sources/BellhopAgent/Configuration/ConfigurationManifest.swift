@@ -15,7 +15,9 @@ public enum ConfigurationManifest {
             "project", .name,
             "The name under which the keychain stores this project's logins and secrets; `bellhop init` creates one."),
         Setting("store", .text, default: "bellhop.db", "The SQLite file that stores everything Bellhop remembers."),
-        Setting("rules", .list(.text), default: "rules", "Files, folders and globs of rules."),
+        Setting(
+            "rules", .list(.text), default: "rules",
+            "Files, folders and globs of rules. Folders and globs leave out a bellhop.yaml."),
         Setting("timezone", .name, default: "UTC", "The time zone for schedules and rendered times, such as `Europe/Berlin`."),
         Setting(
             "calendars", .map(.record(calendar)),

@@ -28,7 +28,8 @@ public enum RuleFinder {
         }
     }
 
-    /// Reads the files at these paths. A folder stands for all rule files in it and below; a file may have any name.
+    /// Reads the files at these paths. A folder stands for all rule files in it and below; a file may have any name. Folders and globs
+    /// leave out a bellhop.yaml.
     /// - Parameter isImplicit: true for the default folder, which may be missing.
     public static func find(_ paths: [String], isImplicit: Bool = false) -> Found {
         var found = Found()
@@ -41,7 +42,9 @@ public enum RuleFinder {
                     Diagnostic(.warning, code: "no-rules", "no file matches \(path)", help: "check `rules:` in bellhop.yaml"))
             }
             if isPattern { found.folders += foldersToMatch(path) }
-            for path in expanded { take(path, isImplicit: isImplicit, isNamed: true, &found, &seen) }
+            for path in expanded where !isPattern || !RulePlaces.isConfiguration(path) {
+                take(path, isImplicit: isImplicit, isNamed: true, &found, &seen)
+            }
         }
         return found
     }
@@ -69,7 +72,7 @@ public enum RuleFinder {
                         help: "let the user who runs Bellhop read it"))
                 return
             }
-            for name in names where !name.hasPrefix(".") {
+            for name in names where !name.hasPrefix(".") && !RulePlaces.isConfiguration(name) {
                 let inner = path.hasSuffix("/") ? path + name : "\(path)/\(name)"
                 if isYAML(name) || RulePlaces.isFolder(inner) {
                     take(inner, isImplicit: isImplicit, isNamed: false, &found, &seen)

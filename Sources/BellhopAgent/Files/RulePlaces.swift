@@ -54,6 +54,7 @@ public struct RulePlaces: Sendable {
             return "The name \(path.visible) has characters that are not shown, such as line ends."
         }
         if RuleFinder.isTest(path) { return "A file whose name ends with .test.yaml has tests, not rules." }
+        if Self.isConfiguration(path) { return "A file named bellhop.yaml has a configuration, not rules." }
         guard isRead(path) else {
             let known = folders
             return "The agent reads no rules from \(path)"
@@ -104,6 +105,9 @@ public struct RulePlaces: Sendable {
         }
         return literal + path.dropFirst(folder.count)
     }
+
+    /// Whether a file that is found, not named, is a configuration: the project's folder may have the rules too.
+    static func isConfiguration(_ path: String) -> Bool { PathText.name(of: path) == "bellhop.yaml" }
 
     static func isFolder(_ path: String) -> Bool {
         var facts = stat()

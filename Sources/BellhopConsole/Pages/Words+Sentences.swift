@@ -192,6 +192,9 @@ extension Words {
             "A file whose name ends with .test.yaml has tests, not rules.",
             "Eine Datei, deren Name mit .test.yaml endet, hat Tests, keine Regeln."),
         .init(
+            "A file named bellhop.yaml has a configuration, not rules.",
+            "Eine Datei mit dem Namen bellhop.yaml hat eine Konfiguration, keine Regeln."),
+        .init(
             "The agent reads no hidden files: % begins with a dot.",
             "Der Agent liest keine versteckten Dateien: % beginnt mit einem Punkt."),
         .init(
