@@ -86,5 +86,6 @@ struct TokenRemove: AsyncParsableCommand {
         guard answer["changed"] == true else {
             throw CommandError(.problem, "There is no token `\(name.visible)`: `bellhop console token list` shows them.")
         }
+        Console.sentence("The token `\(name.visible)` is removed: nobody can log in with it any more.")
     }
 }

@@ -15,13 +15,19 @@ extension Explain {
     /// Explains a rule of which no planned time is stored: most often, because none has come yet.
     /// - Returns: false if the agent has no rule of this name.
     func explainRuleWithoutTimes(_ link: StoreLink, hasRules: Bool) async throws(CommandError) -> Bool {
-        guard let (next, rule) = try await nextTime(link) else { return false }
-        guard !asTest, rule["next"]?.asMoment != nil || rule["off"] == true else {
+        guard let (next, status) = try await nextTime(link) else { return false }
+        if let other = rule, other != subject {
+            throw CommandError(
+                .usage,
+                "`\(subject.visible)` is a rule itself, and no event of it is stored: --rule \(other.visible) needs a task or an event."
+            )
+        }
+        guard !asTest, status["next"]?.asMoment != nil || status["off"] == true else {
             throw CommandError(.problem, "\(next) No event or planned time of it is stored. \(try await kept(link))")
         }
         if output.json {
-            printNothing(["next": rule["next"] ?? .null, "last_run": rule["last_run"] ?? .null], hasRules: hasRules)
-        } else if let last = rule["last_run"]?.asMoment {
+            printNothing(["next": status["next"] ?? .null, "last_run": status["last_run"] ?? .null], hasRules: hasRules)
+        } else if let last = status["last_run"]?.asMoment {
             let ran = "It ran last at \(link.zone.dateAndClock(last)), and no planned time of it is stored any more."
             Console.data("\(next) \(ran) \(try await kept(link))")
         } else {

@@ -23,7 +23,9 @@ struct PauseCommand: DataCommand {
     @OptionGroup var paused: PausedOptions
 
     @Option(help: "The reason that `bellhop status` shows.")
-    var reason = "paused by hand"
+    var reason = PauseCommand.usualReason
+
+    private static let usualReason = "paused by hand"
 
     func run() async throws {
         let link = try config.storeLink()
@@ -45,7 +47,9 @@ struct PauseCommand: DataCommand {
                     "Writes to tasks were already paused."
                 )
             }
-        Console.data(answer["changed"] == true ? changed : unchanged)
+        if answer["changed"] == true { return Console.data(changed) }
+        let kept = reason == Self.usualReason ? "" : " It keeps the reason that `bellhop status` shows."
+        Console.data(unchanged + kept)
     }
 }
 
