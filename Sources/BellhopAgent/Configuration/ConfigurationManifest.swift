@@ -51,7 +51,10 @@ public enum ConfigurationManifest {
         Setting("schedule", .text, "When it begins, as a cron expression; with `for`."),
         Setting("timezone", .name, "The time zone of `schedule`; by default the file's."),
         Setting("for", .duration, least: "1s", "How long it lasts."),
-        Setting("starts", .text, "The moment when it begins, such as `2026-12-24T18:00:00+01:00`; with `ends`."),
+        Setting(
+            "starts", .text,
+            "The moment when it begins, such as `2026-12-24 18:00` in the file's time zone or `2026-12-24T18:00:00+01:00`; with `ends`."
+        ),
         Setting("ends", .text, "The moment when it ends."), Setting("reason", .text, "Why, in a sentence."),
         Setting("by", .text, default: "bellhop.yaml", "Who asked for it."),
         Setting(

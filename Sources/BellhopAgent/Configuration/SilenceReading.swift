@@ -90,7 +90,7 @@ struct SilenceReading {
         var moments: [Timestamp] = []
         for key in ["starts", "ends"] {
             guard let text = values.text(key), let place = node[key] else { return nil }
-            guard let moment = Timestamp(rfc3339: text) else {
+            guard let moment = Timestamp(text, in: zone) else {
                 reader.report(
                     code: "wrong-value", "`\(text)` is not a time", at: place, help: "such as 2026-12-24T18:00:00+01:00")
                 return nil

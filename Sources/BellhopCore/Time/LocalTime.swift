@@ -12,6 +12,21 @@ extension TimeZoneTable {
     }
 }
 
+extension Timestamp {
+    /// Parses an RFC 3339 time, or one without an offset: the local time in a zone, such as `2026-12-24 18:00`. Of a time that comes twice
+    /// it is the first moment; of one that is skipped, the moment after the gap.
+    public init?(_ text: String, in zone: TimeZoneTable) {
+        let text = text.replacing(" ", with: "T", maxReplacements: 1)
+        if let moment = Timestamp(rfc3339: text) {
+            self = moment
+        } else if let local = Timestamp(rfc3339: text + "Z") ?? Timestamp(rfc3339: text + ":00Z") {
+            self = zone.resolve(local.utc).earliest
+        } else {
+            return nil
+        }
+    }
+}
+
 extension String {
     /// The text with each time in it (`2026-01-05T07:30:05.25Z`) converted to a zone.
     /// - Parameter ofAnyOffset: whether times with an offset (`2026-01-05T16:30:05+09:00`) are converted, too.

@@ -36,7 +36,7 @@ struct SilenceAdd: DataCommand {
     @Option(help: "Only messages to this connection. May be given several times.")
     var receiver: [String] = []
 
-    @Option(help: "When it begins, such as 2026-12-24T18:00:00Z; by default now.")
+    @Option(help: "When it begins, such as '2026-12-24 18:00' in the time zone of bellhop.yaml; by default now.")
     var from: String?
 
     @Option(name: .customLong("for"), parsing: .unconditional, help: "How long it lasts: 90s, 15m, 4h, 7d.")
@@ -58,8 +58,9 @@ struct SilenceAdd: DataCommand {
             throw ValidationError("--for: a silence must last longer than 0.")
         }
         for (name, text) in [("--from", from), ("--until", until)] {
-            if let text, Timestamp(rfc3339: text) == nil {
-                throw ValidationError("\(name): `\(text)` is not a time such as 2026-12-24T18:00:00Z.")
+            if let text, Timestamp(text, in: .utc) == nil {
+                throw ValidationError(
+                    "\(name): `\(text.visible)` is not a time such as '2026-12-24 18:00' or 2026-12-24T18:00:00Z.")
             }
         }
     }
@@ -67,9 +68,10 @@ struct SilenceAdd: DataCommand {
     func run() async throws {
         let link = try config.storeLink()
         let now = SystemClock().now
-        let starts = from.flatMap { Timestamp(rfc3339: $0) } ?? now
+        let starts = from.flatMap { Timestamp($0, in: link.zone) } ?? now
         let ends =
-            until.flatMap { Timestamp(rfc3339: $0) } ?? span.flatMap { try? DurationText.parse($0) }.map { starts + $0 } ?? now
+            until.flatMap { Timestamp($0, in: link.zone) } ?? span.flatMap { try? DurationText.parse($0) }.map { starts + $0 }
+            ?? now
         guard starts < ends, ends > now else {
             throw CommandError(
                 .problem, starts < ends ? "The end of the silence is in the past." : "The silence ends before it begins.")

@@ -66,6 +66,17 @@ struct `Time zones` {
     }
 
     @Test(arguments: [
+        ("2026-12-24 18:00", "2026-12-24T17:00:00Z"), ("2026-07-24T18:00:30", "2026-07-24T16:00:30Z"),
+        ("2026-03-29 02:30", "2026-03-29T01:00:00Z"), ("2026-10-25 02:30", "2026-10-25T00:30:00Z"),
+        ("2026-12-24T18:00:00+09:00", "2026-12-24T09:00:00Z"), ("2026-12-24 18:00:00Z", "2026-12-24T18:00:00Z"),
+    ]) func `a time without an offset is a local time of the zone`(_ text: String, _ moment: String) throws {
+        #expect(try Timestamp(text, in: zone("Europe/Berlin")) == Timestamp(rfc3339: moment))
+    }
+
+    @Test(arguments: ["tomorrow", "2026-12-24", "18:00", "2026-12-24 18", "2026-02-30 18:00", "2026-12-24 25:00", ""])
+    func `other texts are no times`(_ text: String) { #expect(Timestamp(text, in: .utc) == nil) }
+
+    @Test(arguments: [
         "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia", "Antarctica/Troll", "Africa/Casablanca",
     ])
     func `each local time resolves to the moments found by scanning all moments`(_ name: String) throws {
