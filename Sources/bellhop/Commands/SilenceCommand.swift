@@ -36,6 +36,9 @@ struct SilenceAdd: DataCommand {
     @Option(help: "Only messages to this connection. May be given several times.")
     var receiver: [String] = []
 
+    @Flag(help: "Every message, instead of --when, --rule and --receiver.")
+    var all = false
+
     @Option(help: "When it begins, such as '2026-12-24 18:00' in the time zone of bellhop.yaml; by default now.")
     var from: String?
 
@@ -62,6 +65,11 @@ struct SilenceAdd: DataCommand {
                 throw ValidationError(
                     "\(name): `\(text.visible)` is not a time such as '2026-12-24 18:00' or 2026-12-24T18:00:00Z.")
             }
+        }
+        let isNarrow = when != nil || !rule.isEmpty || !receiver.isEmpty
+        if all, isNarrow { throw ValidationError("--all cannot be combined with --when, --rule or --receiver.") }
+        if !all, !isNarrow {
+            throw ValidationError("Say which messages to keep back: --when, --rule or --receiver; or --all for every message.")
         }
     }
 
@@ -95,6 +103,9 @@ struct SilenceAdd: DataCommand {
             by: Person.current?.user ?? "", writes: writes)
         let answer = try await link.answer(.addSilence(silence))
         if output.json { return Console.json(answer) }
+        let begins = starts > now ? "from \(link.zone.dateAndClock(starts)) " : ""
+        Console.sentence(
+            "It keeps back \(SilenceList.covered(.object(silence.json))), \(begins)until \(link.zone.dateAndClock(ends)).")
         Console.data(answer["id"].textOrEmpty)
     }
 }
@@ -116,7 +127,7 @@ struct SilenceList: DataCommand {
 
     func validate() throws {
         guard let other = others.first else { return }
-        let covers = other.hasPrefix("-") ? "" : " --rule \(other.visible)"
+        let covers = other.hasPrefix("-") ? " --rule RULE" : " --rule \(other.visible)"
         let receiver = other.hasPrefix("-") ? "" : ", or with `--receiver \(other.visible)`"
         throw ValidationError(
             "`bellhop silence list` does not take `\(other.visible)`. To begin a silence: `bellhop silence add\(covers) --for 4h`\(receiver)."
