@@ -8,6 +8,18 @@ public enum Stores {
     /// - Throws: `.busy` when another process has it, `.newer`, `.damaged`, `.cannotOpen`, `.full`.
     public static func open(_ address: String) throws(StoreError) -> any Store { try SQLiteStore.open(path: address) }
 
+    /// Opens the store for the one process that writes it, and waits if another process has it: a command has it for a moment.
+    public static func open(_ address: String, patience: Duration) async throws(StoreError) -> any Store {
+        let deadline = ContinuousClock.now + patience
+        while true {
+            do throws(StoreError) { return try open(address) } catch {
+                guard error.kind == .busy, ContinuousClock.now < deadline,
+                    (try? await Task.sleep(for: .milliseconds(20))) != nil
+                else { throw error }
+            }
+        }
+    }
+
     /// Opens the store for reading, whether an agent runs or not. Only methods that read work.
     public static func openForReading(_ address: String) throws(StoreError) -> any Store {
         try SQLiteStore.openForReading(path: address)

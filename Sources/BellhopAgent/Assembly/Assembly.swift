@@ -40,11 +40,13 @@ public struct Assembly: Sendable {
         public var limits: Dispatcher.Limits
         /// The registry that counts metrics; nil to make a new one.
         public var metrics: MetricsRegistry?
+        /// How long to wait for the store if another process has it.
+        public var patience: Duration
 
         public init(
             clock: any AgentClock = SystemClock(), listeners: [SignalListener], output: @escaping LogSink,
             checkpoint: @escaping @Sendable (Checkpoint) -> Void = { _ in }, limits: Dispatcher.Limits = .init(),
-            metrics: MetricsRegistry? = nil
+            metrics: MetricsRegistry? = nil, patience: Duration = .zero
         ) {
             self.clock = clock
             self.listeners = listeners
@@ -52,13 +54,18 @@ public struct Assembly: Sendable {
             self.checkpoint = checkpoint
             self.limits = limits
             self.metrics = metrics
+            self.patience = patience
         }
     }
 
     /// Opens the store, makes the connectors, loads the rules and records that they are in force.
     public init(_ configuration: Configuration, options: Options) async throws(AssemblyError) {
         self.configuration = configuration
-        do throws(StoreError) { store = try Stores.open(configuration.store) } catch { throw .store(error) }
+        do throws(StoreError) {
+            store = try await Stores.open(configuration.store, patience: options.patience)
+        } catch {
+            throw .store(error)
+        }
         let watch = StoreWatch(clock: options.clock)
         storeWatch = watch
         let facts = RuntimeFacts()

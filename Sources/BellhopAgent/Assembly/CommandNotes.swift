@@ -46,16 +46,12 @@ public struct CommandNotes: Notebook {
     /// Opens the store for writing. Nil if it cannot be opened: then no agent can run that would retry the password. Waits while
     /// another connection of this command, or another command, writes the store.
     private func openStore() async throws -> (any Store)? {
-        for _ in 0..<250 {
-            do throws(StoreError) {
-                return try Stores.open(store)
-            } catch {
-                if error.kind == .cannotOpen { return nil }
-                guard error.kind == .busy else { throw error }
-            }
-            try await Task.sleep(for: .milliseconds(20))
+        do throws(StoreError) {
+            return try await Stores.open(store, patience: .seconds(5))
+        } catch {
+            if error.kind == .cannotOpen { return nil }
+            throw error
         }
-        return try Stores.open(store)
     }
 }
 

@@ -46,7 +46,7 @@ struct Run: AsyncParsableCommand {
         let options = Assembly.Options(
             clock: clock, listeners: [listener],
             output: { [zone = configuration.timeZone] in try await Console.agentData($0, in: zone) },
-            checkpoint: CrashPoint(environment: config.environment).callAsFunction)
+            checkpoint: CrashPoint(environment: config.environment).callAsFunction, patience: .seconds(5))
         let assembly = try await rethrowing(as: CommandError.init) { () async throws(AssemblyError) in
             try await Assembly(configuration, options: options)
         }

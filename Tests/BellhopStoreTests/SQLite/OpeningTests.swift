@@ -94,6 +94,16 @@ import Testing
         try await first.close()
     }
 
+    @Test(.timeLimit(.minutes(1))) func `an agent waits for the store that a command has, but not without end`() async throws {
+        let first = try SQLiteStore.open(path: path)
+        let refused = await #expect(throws: StoreError.self) { _ = try await Stores.open(path, patience: .milliseconds(1)) }
+        #expect(refused?.kind == .busy)
+        // It tries at once, before the first is closed.
+        let waiting = Task.immediate { [path] in try await Stores.open(path, patience: .seconds(60)) }
+        try await first.close()
+        try await waiting.value.close()
+    }
+
     @Test func `a link to the store, or a deleted lock file, does not admit a second agent`() async throws {
         let store = try SQLiteStore.open(path: path)
         let (symbolic, hard) = (folder.file("symbolic.db"), folder.file("hard.db"))
