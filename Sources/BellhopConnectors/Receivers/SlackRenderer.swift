@@ -175,7 +175,7 @@ extension SlackReceiver {
     /// One line per field, its name in bold.
     private static func fields(_ fields: [Message.Field], room: Int) -> SlackRichText {
         var section = SlackRichText(room: room)
-        for (place, field) in fields.enumerated() where section.room > 0 {
+        for (place, field) in fields.enumerated() {
             if place > 0 { section.add("\n") }
             let name = DisplayText.line(field.name.plainText, to: SlackLimits.fieldName)
             section.add(name + ": ", .init(bold: true))

@@ -26,6 +26,8 @@ struct SlackRichText: Sendable, Hashable {
     /// The remaining budget: code points, including those of addresses and ``SlackLimits/element`` per run.
     private(set) var room: Int
     private(set) var cost = 0
+    /// Whether text did not fit: it ends in an ellipsis then, and later text is ignored.
+    private var isCut = false
     /// Whether line breaks become spaces.
     private let isOneLine: Bool
 
@@ -34,9 +36,9 @@ struct SlackRichText: Sendable, Hashable {
         isOneLine = oneLine
     }
 
-    /// Appends what fits. A cut text ends in an ellipsis, and later text is ignored.
+    /// Appends what fits.
     mutating func add(_ inlines: [Message.Inline], _ style: Style = Style()) {
-        for inline in inlines where room > 0 {
+        for inline in inlines where !isCut {
             switch inline {
             case .text(let words), .value(let words): add(words, style)
             case .lineBreak: add(isOneLine ? " " : "\n", style)
@@ -78,15 +80,27 @@ struct SlackRichText: Sendable, Hashable {
 
     /// Cleans a text, cuts it to the room that another cost leaves, and takes both from the room; nil if nothing is left.
     private mutating func fit(_ words: String, besides other: Int) -> String? {
+        if isCut { return nil }
         let clean = isOneLine ? DisplayText.line(words) : DisplayText.clean(words)
         let fitting = DisplayText.cut(clean, to: room - other)
         guard !fitting.isEmpty else {
-            if !clean.isEmpty, other <= SlackLimits.element { room = 0 }
+            if other <= SlackLimits.element, !clean.unicodeScalars.allSatisfy(\.isBlank) { end() }
             return nil
         }
         take(fitting.unicodeScalars.count + other)
-        if fitting.utf8.count != clean.utf8.count { room = 0 }
+        if fitting.utf8.count != clean.utf8.count { (isCut, room) = (true, 0) }
         return fitting
+    }
+
+    /// Ends the last run in an ellipsis, because nothing of the next one fits.
+    private mutating func end() {
+        (isCut, room) = (true, 0)
+        switch runs.popLast() {
+        case .text(let words, let style)?: runs.append(.text(words.dropLast() + DisplayText.ellipsis, style))
+        case .link(let address, let label, let style)?:
+            runs.append(.link(address, label: label.dropLast() + DisplayText.ellipsis, style))
+        case nil: break
+        }
     }
 
     private mutating func take(_ amount: Int) {

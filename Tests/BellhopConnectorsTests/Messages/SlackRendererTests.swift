@@ -122,6 +122,22 @@ struct SlackRendererTests {
         #expect(words(blocks).contains("https://x.example/a"))
     }
 
+    @Test func `a text that is cut where its style changes ends with an ellipsis too`() {
+        let room = SlackLimits.element + 5
+        for more: Message.Inline in [
+            .strong([.value("more")]), .link(label: [.value("more")], address: [.value("https://x.example/")]),
+        ] {
+            var text = SlackRichText(room: room)
+            text.add([.value("abcde"), more])
+            #expect(text.runs == [.text("abcd…", .init())])
+            text.add("later")
+            #expect(text.runs == [.text("abcd…", .init())])
+        }
+        var whole = SlackRichText(room: room)
+        whole.add([.value("abcde"), .lineBreak, .strong([.value(" ")])])
+        #expect(whole.runs == [.text("abcde", .init())], "only blanks are left out")
+    }
+
     @Test func `100 kB of text are cut with an ellipsis, within all limits`() {
         var message = SampleMessage.saying(String(repeating: "<&é", count: 25_000))
         message.list?.items = Array(repeating: [.value(String(repeating: "x", count: 5000))], count: 100)
