@@ -327,6 +327,7 @@ import Testing
         let browser = try await fixture.logIn(as: .operator)
         let ids = await fixture.api("GET", "/deliveries").json["deliveries"].elements.map { $0["id"].textOrEmpty }
         let page = await browser.get("/deliveries").text
+        #expect(page.contains("value=\"drop\" data-ask=\"Drop these deliveries? They are never sent then.\">Drop</button>"))
         #expect(page.contains("<label><input type=\"checkbox\" name=\"page\" value=\"\(ids.joined(separator: " "))\">"))
         let address = "/deliveries/\(ids[0])"
         #expect(await browser.post(address + "/drop").field("Location") == address + "?changed=1&refused=0")

@@ -1,5 +1,5 @@
-// The script of all pages: it sends the browser's time zone, shows live events and the progress of back-tests, lets a double
-// click act once, and moves to the search.
+// The script of all pages: it sends the browser's time zone, shows live events and the progress of back-tests, asks before
+// deliveries are dropped, lets a double click act once, and moves to the search.
 "use strict";
 (() => {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -78,6 +78,8 @@
   let sent = -Infinity;
   document.addEventListener("submit", (submit) => {
     if (submit.target.method !== "post") return;
+    const ask = submit.submitter && submit.submitter.dataset.ask;
+    if (ask && !confirm(ask)) return submit.preventDefault();
     if (submit.timeStamp - sent < 5000) submit.preventDefault();
     else sent = submit.timeStamp;
   });

@@ -38,7 +38,7 @@ extension Pages {
             <form method="post" action="/deliveries">\(context.formToken)<input type="hidden" name="query" value="\(here)">
             \(table)<div class="decide"><label><input type="checkbox" name="page" value="\(open.joined(separator: " "))"> \(t("Choose all of this page"))</label>
             <button name="command" value="retry">\(t("Retry"))</button>
-            <button class="danger" name="command" value="drop">\(t("Drop"))</button></div></form>
+            <button class="danger" name="command" value="drop" data-ask="\(t("Drop these deliveries? They are never sent then."))">\(t("Drop"))</button></div></form>
             """
         let older = context.nextPage("/deliveries?\(address)&before=", next.map { String($0) }, t("Older"))
         return page(context, t("Deliveries"), form + complaint + decisionNote(context) + list + older)

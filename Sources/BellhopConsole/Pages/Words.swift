@@ -114,6 +114,7 @@ struct Words: Sendable {
         "Delivery": "Zustellung", "New rule": "Neue Regel", "Name": "Name",
         "As of": "Stand", "Paused and silenced": "Angehalten und stummgeschaltet",
         "Choose all of this page": "Alle dieser Seite auswählen",
+        "Drop these deliveries? They are never sent then.": "Diese Zustellungen verwerfen? Sie werden dann nie gesendet.",
         "Choose at least one delivery.": "Wählen Sie mindestens eine Zustellung aus.",
         "Not changed, because their state does not allow it": "Nicht geändert, weil ihr Zustand es nicht zulässt",
         "is saved. The agent reads it now.": "ist gespeichert. Der Agent liest sie jetzt.",
