@@ -141,6 +141,7 @@ import Testing
         let id = await fixture.deliveryID()
         let page = await browser.get("/deliveries/\(id)", language: "de").text
         #expect(page.contains("<p><strong>Mail &amp; &lt;b&gt;more&lt;/b&gt;</strong></p></blockquote>"))
+        #expect(page.contains("<bdi>Mail &amp; &lt;b&gt;more&lt;/b&gt;</bdi>"))
         let rows = page.split(separator: "<tr>").dropFirst(2)
         #expect(rows.count == 2 && page.contains("ops answers &lt;500&gt;."), "\(page)")
         #expect(rows.first?.contains("neuer Versuch") == true && rows.last?.contains("200 from ops") == true)

@@ -1,7 +1,10 @@
 import BellhopCore
 
-/// HTML for chats and mail programs: paragraphs, bold, emphasis, code, links and lists, with no attribute but `href`.
+/// HTML for chats and mail programs: paragraphs, bold, emphasis, code, links and lists, with no attribute but `href` and `dir`.
 struct HTMLMarkup: Markup {
+    /// The attributes of each block with text of a message, such as ` dir="auto"`. Matrix allows none.
+    var blockAttributes = ""
+
     func escape(_ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String) { Self.escape(scalar, into: &text) }
 
     func marks(_ element: MarkupElement) -> MarkupMarks {
@@ -11,11 +14,11 @@ struct HTMLMarkup: Markup {
         case .strongEmphasis: MarkupMarks("<strong><em>", "</em></strong>")
         case .code: MarkupMarks("<code>", "</code>")
         case .link(let address, _): MarkupMarks("<a href=\"\(Self.escaped(address.text))\">", "</a>")
-        case .paragraph, .fields, .action: MarkupMarks("<p>", "</p>")
-        case .title: MarkupMarks("<h3>", "</h3>")
-        case .heading: MarkupMarks("<h4>", "</h4>")
+        case .paragraph, .fields, .action: MarkupMarks("<p\(blockAttributes)>", "</p>")
+        case .title: MarkupMarks("<h3\(blockAttributes)>", "</h3>")
+        case .heading: MarkupMarks("<h4\(blockAttributes)>", "</h4>")
         case .list(let isOrdered): isOrdered ? MarkupMarks("<ol>", "</ol>") : MarkupMarks("<ul>", "</ul>")
-        case .item: MarkupMarks("<li>", "</li>")
+        case .item: MarkupMarks("<li\(blockAttributes)>", "</li>")
         case .field: MarkupMarks()
         case .fieldValue: MarkupMarks(" ")
         case .note: MarkupMarks("<p><em>", "</em></p>")

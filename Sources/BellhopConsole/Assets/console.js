@@ -17,9 +17,12 @@
     link.href = "/events/" + encodeURIComponent(event.id);
     link.textContent = event.type;
     const task = event.data && event.data.task;
+    // A title in Hebrew or Arabic moves nothing beside it.
+    const title = document.createElement("bdi");
+    title.textContent = task ? task.title || "" : "";
     // Swedish writes times as the pages do: 2026-01-05 08:30:05.
     say(log, new Date(event.time).toLocaleString("sv"), " ", link, " ", event.source, " ",
-      task ? (task.number || "") + " " + (task.title || "") : "");
+      task ? (task.number || "") + " " : "", title);
   };
 
   const button = document.getElementById("live");

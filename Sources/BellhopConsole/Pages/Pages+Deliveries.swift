@@ -103,7 +103,7 @@ extension Pages {
                 t("Task"),
                 task.map { task -> HTML in
                     let name = task["number"].textOrEmpty.isEmpty ? task["id"].textOrEmpty : task["number"].textOrEmpty
-                    return context.link("tasks", name, text: name) + " \(task["title"].textOrEmpty)"
+                    return context.link("tasks", name, text: name) + " <bdi>\(task["title"].textOrEmpty)</bdi>"
                 }
             ),
             (t("Created"), context.time(row["created"])), (t("Attempts"), "\(row["attempts"].shown)"),

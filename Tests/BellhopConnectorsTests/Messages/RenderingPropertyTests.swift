@@ -116,6 +116,7 @@ import Testing
         message.sections = [.init(title: [.text("More")], fields: message.fields)]
         let mail = try #require(EmailRenderer.render(message, from: SampleMessage.origin)["html"]?.asString)
         let room = try #require(MatrixReceiver.render(message, from: SampleMessage.origin)["formatted_body"]?.asString)
+        #expect(mail.contains("<p dir=\"auto\">Second.</p>") && room.contains("<p>Second.</p>"), "\(mail)")
         for html in [mail, room] {
             let lines = HTMLReader.lines(html)
             #expect(lines.count { $0 == "State: In Progress" } == 2 && lines.count { $0 == "Group: Network" } == 2, "\(lines)")

@@ -69,7 +69,7 @@ enum EmailRenderer {
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
         var text = MessageText(flavour: PlainMarkup(), limit: EmailLimits.text)
         text.longestItem = EmailLimits.text
-        var html = MessageText(flavour: HTMLMarkup(), limit: EmailLimits.text)
+        var html = MessageText(flavour: HTMLMarkup(blockAttributes: " dir=\"auto\""), limit: EmailLimits.text)
         html.longestItem = EmailLimits.text
         let title = MessageTitle.text(message, origin)
         return [

@@ -73,12 +73,14 @@ struct HTMLReader {
         }.filter { !$0.isEmpty }
     }
 
-    /// Nothing but a link's address, the font and the characters' encoding.
+    /// Nothing but a link's address, the direction of blocks in a mail, the font and the characters' encoding.
     private func attributes(
         _ text: String, of name: String, _ style: inout ReadText.Style, _ read: inout ReadText, _ isMention: (String) -> Bool
     ) {
         switch (name, text) {
-        case (_, ""), ("body", #" style="font-family: sans-serif""#), ("meta", #" charset="utf-8""#): return
+        case (_, ""), ("p", #" dir="auto""#), ("h3", #" dir="auto""#), ("h4", #" dir="auto""#), ("li", #" dir="auto""#),
+            ("body", #" style="font-family: sans-serif""#), ("meta", #" charset="utf-8""#):
+            return
         case ("a", _) where text.hasPrefix(#" href=""#) && text.hasSuffix("\"") && text.count { $0 == "\"" } == 2:
             let address = TelegramReader.decoded(String(text.dropFirst(7).dropLast()))
             if isMention(address) { read.mentions.append(address) }
