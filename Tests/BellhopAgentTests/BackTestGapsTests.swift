@@ -154,6 +154,19 @@ import Testing
             ])
     }
 
+    @Test func `tasks that rules were made to forget are named, if a tested rule remembers tasks`() throws {
+        let rows = (0..<12).map { place in
+            row("forget", ["task": .string("snow/\(place)"), "number": .string(place == 0 ? "" : "INC\(place)")], after: place)
+        }
+        #expect(try sentences(rows) == [])
+        var gaps = BackTestGaps()
+        for row in rows { gaps.note(row) }
+        let book = try book("rule: a\non: task_created\nonce: task.id\ndo: [{log: x}]\n")
+        let found = gaps.sentences(of: book, report()).first { $0.hasPrefix("`bellhop forget` made the rules forget tasks") }
+        #expect(found?.contains(": snow/0 (\(time(0))), INC1 (\(time(1))), ") == true, "\(found ?? "")")
+        #expect(found?.hasSuffix(", INC9 (\(time(9))), 2 more.") == true, "\(found ?? "")")
+    }
+
     @Test func `rules that were added before the first event were not changed for the back-test`() throws {
         var gaps = BackTestGaps()
         gaps.begin = start + .seconds(6)

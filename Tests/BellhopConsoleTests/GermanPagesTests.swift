@@ -155,7 +155,8 @@ import Testing
         gaps.note([Pause(.rule("a"), since: since, reason: ""), Pause(.writes, since: since, reason: "")], [])
         for seconds in 4...40 { gaps.note(event(seconds % 2 == 0 ? .sourceFailing : .sourceRecovered, after: seconds)) }
         let reload = #"{"act":"reload","added":["a"]}"#
-        gaps.note(AuditRow(number: 1, at: since + .seconds(9), entry: reload, hash: ""))
+        let forget = #"{"act":"forget","task":"snow/1","number":"INC1"}"#
+        for entry in [reload, forget] { gaps.note(AuditRow(number: 1, at: since + .seconds(9), entry: entry, hash: "")) }
         let rules =
             "rule: a\non: {every: 1h}\ndo: [{log: \"${{ string(tasks.size()) }}\"}]\n---\n"
             + "rule: b\non: task_created\nonce: task.id\ndo: [{log: x}]\n"

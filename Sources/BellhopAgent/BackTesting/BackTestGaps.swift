@@ -53,6 +53,9 @@ struct BackTestGaps {
     /// When rules were added or changed last, and how often.
     private var changes: [String: (last: Timestamp, count: Int)] = [:]
 
+    /// The first tasks that rules were made to forget, with the times, and how many there were.
+    private var forgotten: (tasks: [String], count: Int) = ([], 0)
+
     /// How many times are kept.
     var kept: Int { [failing, pausedReceivers, pausedRules, pausedWrites].map(\.closed.count).reduce(0, +) }
 
@@ -81,6 +84,13 @@ struct BackTestGaps {
         case "resume":
             if entry["writes"] == true { pausedWrites.end("", at: row.at) }
             if let rule = entry["rule"]?.asString { pausedRules.end(rule, at: row.at) }
+        case "forget":
+            forgotten.count += 1
+            if forgotten.tasks.count < Self.most {
+                let number = entry["number"]?.asString ?? ""
+                let task = number.isEmpty ? entry["task"]?.asString ?? "" : number
+                forgotten.tasks.append("\(task) (\(row.at.rfc3339))")
+            }
         case "reload" where row.at > begin:
             for rule in entry["added"].texts + entry["changed"].texts {
                 changes[rule] = (row.at, (changes[rule]?.count ?? 0) + 1)
@@ -157,12 +167,18 @@ struct BackTestGaps {
                 "What rules waited for, counted, gathered or remembered at the start is not known and begins empty: "
                     + remembering.listed + ".")
         }
+        if !remembering.isEmpty, forgotten.count > 0 {
+            let more = forgotten.count - forgotten.tasks.count
+            found.append(
+                "`bellhop forget` made the rules forget tasks in this time, but here they remember them: "
+                    + "\((forgotten.tasks + (more > 0 ? ["\(more) more"] : [])).joined(separator: ", ")).")
+        }
         if !reading.isEmpty {
             let readers = "\(reading.listed) \(reading.count == 1 ? "reads" : "read") the tasks of sources"
             found.append("Tasks that no event of this time shows are taken as they are now: \(readers).")
         }
         found.append(
-            "The back-test does not include times when no agent ran, failed deliveries, or reactions of people to its deliveries."
+            "The back-test does not include times when no agent ran, failed deliveries, messages that `coalesce` joins, or reactions of people to its deliveries."
         )
         return found
     }

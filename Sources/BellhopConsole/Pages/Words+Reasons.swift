@@ -94,6 +94,9 @@ extension Words {
             "Diese Regeln wurden in dieser Zeit hinzugefügt oder geändert, der Rückblick-Test verwendet aber durchweg eine Fassung: %."
         ),
         .init(
+            "`bellhop forget` made the rules forget tasks in this time, but here they remember them: %.",
+            "`bellhop forget` ließ die Regeln in dieser Zeit Aufgaben vergessen, hier merken sie sie sich: %."),
+        .init(
             "What rules waited for, counted, gathered or remembered at the start is not known and begins empty: %.",
             "Worauf Regeln am Anfang warteten und was sie gezählt, gesammelt oder sich gemerkt hatten, ist nicht bekannt und beginnt leer: %."
         ),
@@ -104,8 +107,8 @@ extension Words {
             "Tasks that no event of this time shows are taken as they are now: % read the tasks of sources.",
             "Aufgaben, die kein Ereignis dieser Zeit zeigt, gelten so, wie sie jetzt sind: % lesen die Aufgaben von Quellen."),
         .init(
-            "The back-test does not include times when no agent ran, failed deliveries, or reactions of people to its deliveries.",
-            "Der Rückblick-Test berücksichtigt nicht, wann kein Agent lief, welche Zustellungen scheiterten und wie Menschen auf sie reagierten."
+            "The back-test does not include times when no agent ran, failed deliveries, messages that `coalesce` joins, or reactions of people to its deliveries.",
+            "Der Rückblick-Test berücksichtigt nicht, wann kein Agent lief, welche Zustellungen scheiterten, welche Nachrichten `coalesce` zusammenfasst und wie Menschen auf sie reagierten."
         ),
     ]
 }
