@@ -64,12 +64,14 @@ extension BatchDecider {
     private mutating func beginExisting(_ timer: RuleTimer, _ rule: Rule, _ number: Int) {
         guard let hold = rule.time.hold, hold.existing, rule.time.each == nil, isReady(rule.scopes) else { return }
         var done = timer.payload["done"]
-        let (lastSource, lastTask) = (done?["source"]?.asString, done?["task"]?.asString ?? "")
+        let last = (done?["source"]?.asString ?? "", done?["task"]?.asString ?? "")
+        // By name, because bellhop.yaml may have other sources, or another order, at the next transaction. A source that is new or
+        // renamed has a timer of its own.
         let sources = book.facts.sources(of: rule).filter { timer.id.key.isEmpty || timer.id.key == $0.name }
-        for source in sources.drop(while: { lastSource != nil && $0.name != lastSource }) {
+        for source in sources.sorted(by: { $0.name < $1.name }) where source.name >= last.0 {
             let tasks = (facts.tasks[source.scope] ?? []).sorted { $0.key.text < $1.key.text }
-            for task in tasks where source.name != lastSource || task.key.text > lastTask {
-                renewWork()
+            for task in tasks where (source.name, task.key.text) > last {
+                renewWork(upTo: .max)
                 endIfCancelled()
                 if isCancelled { return }
                 if isFull, let done { return set(RuleTimer(timer.id, due: timer.due, payload: ["done": done]), at: timer.due) }

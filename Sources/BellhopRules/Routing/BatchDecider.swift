@@ -33,7 +33,7 @@ struct BatchDecider {
     var bytes = 0
     /// The work of this batch's expressions, and what the current run may do.
     private var (work, granted): (Int64, Int64) = (0, 0)
-    private let workPerRun: Int64
+    private let (workPerRun, workPerBatch): (Int64, Int64)
     /// Whether the agent stops before an event or a timer is decided completely.
     private(set) var isCancelled = false
     var deliveries: [Delivery] = []
@@ -45,11 +45,11 @@ struct BatchDecider {
 
     init(
         _ book: RuleBook, _ matches: Matches, _ facts: RoutingFacts, silences: SilenceBook = .empty,
-        at now: Timestamp, work: Int64 = RuleBook.workPerRun
+        at now: Timestamp, work: Int64 = RuleBook.workPerRun, workPerBatch: Int64 = RuleBook.workPerBatch
     ) {
         silenceFilter = SilenceFilter(silences, events: matches.events, at: now)
         quiet = QuietFilter(book, at: now)
-        workPerRun = work
+        (workPerRun, self.workPerBatch) = (work, workPerBatch)
         (self.book, self.matches, self.facts) = (book, matches, facts)
         memory = RuleMemory(facts, at: now)
         if !matches.endings.isEmpty {
@@ -147,7 +147,7 @@ struct BatchDecider {
 
     /// Whether one transaction is full; the rest of the batch comes with the next.
     var isFull: Bool {
-        bytes >= Self.maxBytes || work >= RuleBook.workPerBatch || RuleBook.isCancelled(after: work)
+        bytes >= Self.maxBytes || work >= workPerBatch || RuleBook.isCancelled(after: work)
     }
 
     /// The bytes of deliveries and events in one transaction; the last event's rules may exceed it.
@@ -185,10 +185,11 @@ struct BatchDecider {
         work += granted - activation.workLeft
     }
 
-    /// Gives the run of the next list element or task its own limit of work, until the limit of the batch is reached.
-    mutating func renewWork() {
+    /// Gives the run of the next list element or task its own limit of work, until a limit of the batch is reached.
+    /// - Parameter most: that limit; nil for the limit of a transaction, because all elements of a list must fit into one.
+    mutating func renewWork(upTo most: Int64? = nil) {
         work += granted - activation.workLeft
-        granted = min(workPerRun, max(0, RuleBook.workPerBatch - work))
+        granted = min(workPerRun, max(0, (most ?? workPerBatch) - work))
         activation.workLeft = granted
     }
 

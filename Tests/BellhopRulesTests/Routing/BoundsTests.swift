@@ -169,23 +169,67 @@ import Testing
         #expect(routing.tallies.isEmpty)
     }
 
-    @Test func `with existing, a transaction takes up only as many tasks as fit, and the next ones the others`() throws {
-        let book = try Fixture.book(
-            "rule: known\non: task_created\nfrom: my-work\nfor: {time: 10m, existing: true}\ndo: [{log: done}]\n")
-        var timer: RuleTimer? = RuleTimer(.init(rule: "known", kind: .existing), due: Fixture.start)
-        var (batches, keys): (Int, [String]) = (0, [])
-        while let next = timer {
-            var decider = BatchDecider(
-                book, book.match([next]), RoutingFacts(state: [:], tasks: Self.tasks(20_000)), at: Fixture.start)
-            let routing = decider.decided().complete
-            #expect(routing.fired == [next])
-            timer = nil
-            for case .set(let other) in routing.timers {
-                if other.id == next.id { timer = other } else { keys.append(other.id.key) }
-            }
-            batches += 1
+    /// What `existing` takes up in one transaction: the keys of the waits that begin, and the timer for the rest.
+    private static func takeUp(
+        _ timer: RuleTimer, _ book: RuleBook, _ tasks: [Scope.ID: [Snapshot]], work: Int64 = RuleBook.workPerRun,
+        workPerBatch: Int64 = RuleBook.workPerBatch
+    ) -> (keys: [String], rest: RuleTimer?) {
+        var decider = BatchDecider(
+            book, book.match([timer]), RoutingFacts(state: [:], tasks: tasks), at: Fixture.start, work: work,
+            workPerBatch: workPerBatch)
+        let routing = decider.decided().complete
+        #expect(routing.fired == [timer])
+        var (keys, rest): ([String], RuleTimer?) = ([], nil)
+        for case .set(let other) in routing.timers {
+            if other.id == timer.id { rest = other } else { keys.append(other.id.key) }
         }
-        #expect(batches > 1)
-        #expect(keys.count == 20_000 && Set(keys).count == 20_000)
+        return (keys, rest)
+    }
+
+    private static let beginning = RuleTimer(.init(rule: "known", kind: .existing), due: Fixture.start)
+
+    private static func existing(when condition: String, from sources: String, isOpen: Bool = false) throws -> RuleBook {
+        let rule = "rule: known\non: task_created\nfrom: [\(sources)]\nwhen: \(condition)\n"
+        return try Fixture.book(rule + "for: {time: 10m, existing: true}\ndo: [{log: done}]\n", isOpen: isOpen)
+    }
+
+    /// The keys of the waits that begin in each transaction.
+    private static func takeUp(
+        _ count: Int, when condition: String, work: Int64 = RuleBook.workPerRun, workPerBatch: Int64 = RuleBook.workPerBatch
+    ) throws -> [[String]] {
+        let (book, tasks) = (try existing(when: condition, from: "my-work"), Self.tasks(count))
+        var timer: RuleTimer? = beginning
+        var batches: [[String]] = []
+        while let next = timer {
+            let taken = takeUp(next, book, tasks, work: work, workPerBatch: workPerBatch)
+            batches.append(taken.keys)
+            timer = taken.rest
+        }
+        return batches
+    }
+
+    @Test func `with existing, a transaction takes up only as many tasks as fit, and the next ones the others`() throws {
+        let batches = try Self.takeUp(20_000, when: "task.number.size() > 0")
+        #expect(batches.count > 1)
+        #expect(batches.map(\.count).reduce(0, +) == 20_000 && Set(batches.joined()).count == 20_000)
+    }
+
+    @Test func `with existing, the last task of a transaction that is full of computation has its whole budget, too`() throws {
+        // A task costs less than the budget of one, and no divisor of the limit of a transaction.
+        let batches = try Self.takeUp(50, when: "tasks.all(t, t.number.size() > 0)", work: 2_000, workPerBatch: 1_009)
+        #expect(batches.count > 1)
+        #expect(Set(batches.joined()).count == 50)
+    }
+
+    @Test func `with existing, a source that leaves bellhop.yaml between two transactions takes no other with it`() throws {
+        func book(_ sources: String) throws -> RuleBook {
+            try Self.existing(when: "task.number.size() > 0", from: sources, isOpen: true)
+        }
+        let three = (0..<3).map { Fixture.task("t\($0)", number: "INC\($0)") }
+        let tasks = Dictionary(uniqueKeysWithValues: ["a", "b", "c"].map { (RuleContext.assumedScope($0), three) })
+        let first = Self.takeUp(Self.beginning, try book("a, b, c"), tasks, workPerBatch: 1)
+        #expect(first.keys == ["a/t0"])
+        let rest = Self.takeUp(try #require(first.rest), try book("c, b"), tasks)
+        #expect(rest.keys == ["b/t0", "b/t1", "b/t2", "c/t0", "c/t1", "c/t2"] && rest.rest == nil)
     }
 }
