@@ -84,10 +84,16 @@ struct TestCaseReader: ProblemCollector {
                 help: event.map { "write `\($0.type.name): {\($0.hasTask ? "task: {id: …}" : "…")}`" }
                     ?? "write an event, `wait`, `at` or `tasks`")
         }
-        for other in mapping where other.name != pair.name && !TestKeys.besideEvent.contains(other.name) {
-            report(
-                "unknown-key", "`\(pair.name)` and `\(other.name)` are separate steps", at: other.key,
-                help: "begin each with `- `")
+        for other in mapping where other.name != pair.name {
+            if !TestKeys.besideEvent.contains(other.name) {
+                report(
+                    "unknown-key", "`\(pair.name)` and `\(other.name)` are separate steps", at: other.key,
+                    help: "begin each with `- `")
+            } else if TestKeys.otherSteps.contains(pair.name) {
+                report(
+                    "unknown-key", "`\(other.name)` cannot stand beside `\(pair.name)`", at: other.key,
+                    help: "write it beside an event")
+            }
         }
         switch pair.name {
         case "wait":
@@ -114,7 +120,7 @@ struct TestCaseReader: ProblemCollector {
     private mutating func event(_ pair: Mapping.Pair, source node: Node?, own: Node?) -> TestCase.Step? {
         let type = EventType(pair.name)
         guard let definition = context.events[type], definition.canBeNamed else {
-            let names = context.events.nameable.map(\.type.name) + ["wait", "at", "tasks", "silence", "restart", "down"]
+            let names = context.events.nameable.map(\.type.name) + TestKeys.otherSteps
             let help =
                 type == .scheduleDue
                 ? "schedules fire by themselves as time passes" : EventSuggestion.help(for: pair.name, among: names)

@@ -52,6 +52,8 @@ enum TestKeys {
         "own", .boolean, "Whether a write of a rule caused the change: then it is no answer, and ends no escalation.")
     /// The keys that stand beside an event.
     static let besideEvent = [source, own].map(\.name)
+    /// The steps that are not events.
+    static let otherSteps = [wait, at, tasks].map(\.name) + ["silence"] + [restart, down].map(\.name)
 
     /// The members of a given event. A test may leave out most, and writes a task and its changes in its own way.
     static func members(of event: EventDefinition) -> [Setting] {

@@ -222,6 +222,12 @@ import Testing
             Fixture.problems(
                 of: rule, given: "[{task_commented: {task: {id: a1}, comment: {text: x}}, own: true}]", expect: "[]")
                 == ["unknown-key: `own` cannot stand beside `task_commented`"])
+        for key in ["own: true", "source: my-work"] {
+            let name = key.prefix { $0 != ":" }
+            #expect(
+                Fixture.problems(of: rule, given: "[{wait: 1m, \(key)}]", expect: "[]")
+                    == ["unknown-key: `\(name)` cannot stand beside `wait`"])
+        }
     }
 
     @Test func `only limits a test to some rules, and an unknown rule is refused with a suggestion`() throws {
