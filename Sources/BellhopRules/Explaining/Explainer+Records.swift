@@ -29,7 +29,9 @@ extension Explainer {
     func outcome(
         of deliveries: [ExplainedDelivery], _ records: [DecisionRecord], _ rule: String
     ) -> (Explanation.Verdict, String) {
-        func all(_ state: DeliveryState) -> Bool { deliveries.allSatisfy { $0.state == state } }
+        // A message that `skip_empty` kept back is done in each mode.
+        let others = deliveries.filter { $0.answer != Message.notSent }
+        func all(_ state: DeliveryState) -> Bool { !others.isEmpty && others.allSatisfy { $0.state == state } }
         if all(.shadow) {
             if book?.rule(named: rule)?.summary.mode.isCanary == true {
                 return (

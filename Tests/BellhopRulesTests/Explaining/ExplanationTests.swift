@@ -94,6 +94,15 @@ import Testing
         #expect(throttled.verdict == .throttled && throttled.reason.contains("less than 1h before"))
     }
 
+    @Test func `a run in shadow mode stays one if skip_empty kept back one of its messages`() throws {
+        let found = try account("on: task_created\nmode: shadow") { facts in
+            var empty = delivery(.done)
+            empty.answer = "not sent: every list is empty"
+            facts.deliveries = [empty, delivery(.shadow)]
+        }
+        #expect(found.verdict == .shadow && found.deliveries.count == 2)
+    }
+
     @Test func `a wait is explained by its outcome`() throws {
         let rule = "on: task_created\nfor: 10m"
         let timer = Occasion.timer(.init(rule: "r", kind: .hold, key: "acme/a1"), due: Fixture.start, .event(5)).id
