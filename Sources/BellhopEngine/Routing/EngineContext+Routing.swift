@@ -28,6 +28,13 @@ final class ReadAhead: Sendable {
     }
 }
 
+/// What a preview has decided so far, and not stored.
+private struct Previewed {
+    var writes: [StateWrite] = []
+    /// The events that were caused, by the places that they would have.
+    var events: [Int64: StoredEvent] = [:]
+}
+
 extension EngineContext {
     /// The most times that one batch is decided while the state of its rules keeps changing.
     private static let maxDecisions = 5
@@ -148,16 +155,18 @@ extension EngineContext {
         let since = Dictionary(uniqueKeysWithValues: paused.map { ($0, Int64.max) })
         var last = try await store.span(of: EventQuery(limit: 1))?.through ?? 0
         var next = replays.enumerated().map { (number: $0, matches: book.match($1, paused: paused)) }
-        var (routings, writes) = (Array(repeating: [Routing](), count: replays.count), [StateWrite]())
+        var (routings, previewed) = (Array(repeating: [Routing](), count: replays.count), Previewed())
         // The hops of the events end the loop.
         while !next.isEmpty {
             let (number, matches) = next.removeFirst()
-            let routing = try await decide(matches, by: book, silenced, earlier: .none, after: writes)
+            let routing = try await decide(matches, by: book, silenced, earlier: .none, after: previewed)
             routings[number].append(routing)
-            writes += routing.state
+            previewed.writes += routing.state
             for event in book.events(causedBy: routing, at: clock.now) {
                 last += 1
-                next.append((number, book.match([StoredEvent(sequence: last, event: event)], since: since)))
+                let stored = StoredEvent(sequence: last, event: event)
+                previewed.events[last] = stored
+                next.append((number, book.match([stored], since: since)))
             }
         }
         return routings
@@ -165,32 +174,32 @@ extension EngineContext {
 
     private func decide(
         _ matches: Matches, by book: RuleBook, _ silenced: SilenceBook, earlier: EarlierTasks, _ ahead: RoutingFacts? = nil,
-        after writes: [StateWrite] = []
+        after previewed: Previewed = Previewed()
     ) async throws(StoreError) -> Routing {
         var facts = ahead ?? RoutingFacts()
         if ahead == nil {
-            try await read(matches.needs, book.waits(endedBy: matches), earlier: earlier, after: writes, into: &facts)
+            try await read(matches.needs, book.waits(endedBy: matches), earlier: earlier, after: previewed, into: &facts)
         }
         for _ in 1..<Self.maxReads {
             switch book.decide(matches, facts, silences: silenced, at: clock.now) {
             case .routing(let routing): return routing
-            case .needs(let more): try await read(more, [:], earlier: earlier, after: writes, into: &facts)
+            case .needs(let more): try await read(more, [:], earlier: earlier, after: previewed, into: &facts)
             }
         }
         throw StoreError(.other, "A batch of events needed more than \(Self.maxReads) reads of the store to be decided.")
     }
 
-    /// - Parameter writes: changes of the state that a preview has decided and not stored.
     private func read(
-        _ needs: RoutingNeeds, _ waits: [String: [String]], earlier: EarlierTasks, after writes: [StateWrite] = [],
+        _ needs: RoutingNeeds, _ waits: [String: [String]], earlier: EarlierTasks, after previewed: Previewed = Previewed(),
         into facts: inout RoutingFacts
     ) async throws(StoreError) {
         if waits.isEmpty, needs.isEmpty { return }
         var state = needs.state.isEmpty ? [:] : try await store.state(for: Array(needs.state))
         if !waits.isEmpty { state.merge(try await store.waits(for: waits)) }
-        state.apply(writes.filter { needs.state.contains($0.key.at("")) })
+        state.apply(previewed.writes.filter { needs.state.contains($0.key.at("")) })
         var tasks = needs.scopes.isEmpty ? [:] : try await store.tasks(in: Array(needs.scopes))
-        let (events, remembered) = try await read(needs.events, needs.tasks)
+        let (stored, remembered) = try await read(needs.events.subtracting(previewed.events.keys), needs.tasks)
+        let events = stored + needs.events.compactMap { previewed.events[$0] }
         let earlier = needs.scopes.isEmpty && needs.tasks.isEmpty ? earlier : try await earlier.reloaded()
         for (scope, present) in tasks { tasks[scope] = earlier.list(present, of: scope) }
         var (present, departed): ([Scope.ID: [TaskKey: Snapshot]], [Scope.ID: [TaskKey: Snapshot]]) = ([:], [:])

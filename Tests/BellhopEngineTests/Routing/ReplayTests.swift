@@ -192,6 +192,24 @@ import Testing
         #expect(Set(made) == Set(preview.flatMap(\.deliveries).map(\.id)) && made.count == 3)
     }
 
+    @Test func `in a preview, a run for several events has also those that the replay emits`() async throws {
+        let rules = """
+            rules:
+              - {rule: first, on: task_created, do: [{emit: ping}, {emit: ping}]}
+              - {rule: second, on: ping, count: {at_least: 2, within: 1h}, do: [{log: "${{ size(events) }} heard"}]}
+            """
+        let (bench, shelf, router, event) = try await Self.routed(rules, waiting: .seconds(7200))
+        let known = Set(try await bench.deliveries().map(\.delivery.id))
+        let book = try #require(shelf.book)
+        let preview = try await bench.context.preview([Replay(id: 0, event: event, at: bench.now)], by: book)[0]
+        #expect(preview.flatMap(\.deliveries).filter { $0.id.rule == "second" }.map(\.text) == ["2 heard"])
+        try await bench.store.replay([event], rule: nil, isForced: false, at: bench.now)
+        try await router.routePending()
+        try await router.routePending()
+        let made = try await bench.deliveries().map(\.delivery).filter { !known.contains($0.id) }
+        #expect(made.filter { $0.id.rule == "second" }.map(\.text) == ["2 heard"])
+    }
+
     @Test func `in a preview of several replays, one stops another as the replays do`() async throws {
         let rules = "rule: r\non: task_created\nonce: task.title\ndo: [{comment: seen}]"
         let (bench, shelf, router, _) = try await Self.routed("rule: other\non: task_removed\ndo: [{comment: x}]")
