@@ -8,7 +8,8 @@ public struct Engine: Service {
     private let sources: [(any Source, PollPlan)]
     private let dispatcher: Dispatcher
     private let retention: Retention
-    private let grace: Duration
+    /// How long attempts in flight may take to end after a request to stop.
+    private let grace = Duration.seconds(20)
     private let onSchemaChange: @Sendable (any Source) async -> Void
     /// Bells that wake the pollers, by source name.
     private let pollBells: [String: PollBell]
@@ -20,11 +21,9 @@ public struct Engine: Service {
     ///   - onSchemaChange: called before the first poll of a source if its fields or its user differ from those known before, and after a
     ///     later poll by whose login the user became known.
     ///   - actions: the action for a delivery; nil if its receiver is no longer in the configuration.
-    ///   - grace: how long attempts in flight may take to end after a request to stop.
     public init(
         _ context: EngineContext, shelf: RuleShelf, sources: [(any Source, PollPlan)], limits: Dispatcher.Limits = .init(),
-        retention: Retention = Retention(), grace: Duration = .seconds(20),
-        receivers: @escaping @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits() },
+        retention: Retention = Retention(), receivers: @escaping @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits() },
         onSchemaChange: @escaping @Sendable (any Source) async -> Void = { _ in },
         actions: @escaping @Sendable (Delivery) -> (any Action)?
     ) {
@@ -33,7 +32,6 @@ public struct Engine: Service {
         self.sources = sources
         self.dispatcher = Dispatcher(context, limits: limits, receivers: receivers, actions: actions)
         self.retention = retention
-        self.grace = grace
         self.onSchemaChange = onSchemaChange
         pollBells = Dictionary(sources.map { ($0.0.name, PollBell()) }) { first, _ in first }
     }

@@ -13,20 +13,18 @@ public struct StormGuard: Sendable, Hashable {
     public var mayHold: Bool
 
     /// The least size of a list that can be held: a shorter list is always accepted.
-    public var minTasks: Int
+    let minTasks = 20
 
     /// Of this many doubtful results in a row the last is accepted, even if all of them differ: a busy source must not be held forever.
-    public var maxPolls: Int
+    let maxPolls = 5
 
     /// How many tasks may change in the same fields at once: about the most that a person changes by hand.
-    public var maxAlike: Int
+    public let maxAlike = 100
 
     /// How long to wait before a second poll can confirm a doubtful result: most errors are over by then.
     public static let confirmationDelay = Duration.seconds(300)
 
-    public init(mayHold: Bool = true, minTasks: Int = 20, maxPolls: Int = 5, maxAlike: Int = 100) {
-        (self.mayHold, self.minTasks, self.maxPolls, self.maxAlike) = (mayHold, minTasks, maxPolls, maxAlike)
-    }
+    public init(mayHold: Bool = true) { self.mayHold = mayHold }
 
     /// Decides on a comparison of the known tasks with `listing`.
     ///

@@ -58,14 +58,14 @@ public struct ClaimRequest: Sendable, Hashable {
 
 /// The claimed deliveries, and the receivers with further due deliveries.
 public struct Claimed: Sendable, Hashable {
-    public var claims: [Claim]
+    public var claims: [Claim] = []
     /// The receivers with more due deliveries than could be claimed.
-    public var waiting: Set<String>
+    public var waiting: Set<String> = []
     /// The rule whose delivery was claimed last, for each receiver with claims.
-    public var lastRules: [String: String]
+    public var lastRules: [String: String] = [:]
     /// Whether an immediate second claim may find more: the limit was reached while receivers had room, or a delivery ended without an
     /// attempt.
-    public var mayHaveMore: Bool
+    public var mayHaveMore = false
     /// Those that ended without an attempt: they cannot be read, or have expired, also in a message that has them. Each may have an event.
     public var dead: [Dead] = []
     /// Those that were dropped without an attempt, because they would undo what a newer one of their conversation did.
@@ -78,11 +78,7 @@ public struct Claimed: Sendable, Hashable {
         public init(_ delivery: Delivery, _ failure: Failure) { (self.delivery, self.failure) = (delivery, failure) }
     }
 
-    public init(
-        claims: [Claim] = [], waiting: Set<String> = [], lastRules: [String: String] = [:], mayHaveMore: Bool = false
-    ) {
-        (self.claims, self.waiting, self.lastRules, self.mayHaveMore) = (claims, waiting, lastRules, mayHaveMore)
-    }
+    public init() {}
 }
 
 /// The name of an agent; several agents may share a store.

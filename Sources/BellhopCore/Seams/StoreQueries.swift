@@ -32,15 +32,13 @@ public struct EventQuery: Sendable, Hashable {
 public struct EventPage: Sendable, Hashable, RandomAccessCollection {
     public var events: [StoredEvent]
     /// How many were skipped because they are unreadable.
-    public var unreadable: Int
+    public var unreadable = 0
     /// The place on the bus of the last one found, readable or not.
     public var end: Int64?
     /// In the answer to a query after a place: the place up to which all events were searched; nil if there may be more.
     public var seen: Int64?
 
-    public init(events: [StoredEvent], unreadable: Int = 0, end: Int64? = nil) {
-        (self.events, self.unreadable, self.end) = (events, unreadable, end)
-    }
+    public init(events: [StoredEvent]) { self.events = events }
 
     public var startIndex: Int { events.startIndex }
     public var endIndex: Int { events.endIndex }
@@ -68,7 +66,7 @@ public struct TaskPage: Sendable, Hashable {
     /// The key of the last task that was looked at; nil if no other follows.
     public var end: TaskKey?
 
-    public init(tasks: [Snapshot], end: TaskKey? = nil) { (self.tasks, self.end) = (tasks, end) }
+    public init(tasks: [Snapshot]) { self.tasks = tasks }
 }
 
 /// A range of stored rows.

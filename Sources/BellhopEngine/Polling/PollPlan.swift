@@ -9,7 +9,7 @@ public struct PollPlan: Sendable {
     /// True if the tasks of the first poll cause events too.
     public var emitsInitial: Bool
     /// How many polls in a row must fail before a `source_failing` event.
-    public var failuresToAnnounce: Int
+    let failuresToAnnounce = 3
     /// The longest wait between polls of a failing source.
     public var failureCap: Duration
     /// Decides which results are held.
@@ -19,13 +19,12 @@ public struct PollPlan: Sendable {
 
     public init(
         cadence: Cadence, spacing: Duration = .seconds(5), refresh: RefreshPolicy = RefreshPolicy(), emitsInitial: Bool = false,
-        failuresToAnnounce: Int = 3, failureCap: Duration = .seconds(900), storms: StormGuard = StormGuard()
+        failureCap: Duration = .seconds(900), storms: StormGuard = StormGuard()
     ) {
         self.cadence = cadence
         self.spacing = spacing
         self.refresh = refresh
         self.emitsInitial = emitsInitial
-        self.failuresToAnnounce = failuresToAnnounce
         self.failureCap = failureCap
         self.storms = storms
     }
@@ -35,14 +34,12 @@ public struct PollPlan: Sendable {
 public struct RefreshPolicy: Sendable, Hashable {
     /// The longest time between two readings. Nil means every poll for at most `small` tasks, and `large` for more.
     public var interval: Duration?
-    public var small: Int
-    public var large: Duration
+    let small = 200
+    let large = Duration.seconds(900)
     /// The most tasks that one poll refreshes, the oldest first.
     public var batch: Int
 
-    public init(interval: Duration? = nil, small: Int = 200, large: Duration = .seconds(900), batch: Int = 1000) {
-        (self.interval, self.small, self.large, self.batch) = (interval, small, large, batch)
-    }
+    public init(interval: Duration? = nil, batch: Int = 1000) { (self.interval, self.batch) = (interval, batch) }
 
     /// The age from which a task's details are stale; zero for every poll.
     func age(tasks: Int) -> Duration { interval ?? (tasks <= small ? .zero : large) }
