@@ -14,9 +14,8 @@ import Testing
         try verifier.end()
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `each ended attempt is one audit row with its receiver and its outcome`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `each ended attempt is one audit row with its receiver and its outcome`(_ bench: Bench) async throws {
         let nexts: [RetryPolicy.Next] = [
             .done(Receipt("201, work note")), .retry(at: bench.after(5), Sample.failure), .postponed(Sample.failure),
             .paused(Sample.failure, until: bench.after(5)), .dead(Sample.failure), .held(Sample.failure),
@@ -37,12 +36,11 @@ import Testing
         try await Self.verify(bench)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: Benches())
     func `each act of a person that changes something is one audit row with the person, the host and the time`(
-        _ kind: StoreUnderTest
+        _ bench: Bench
     ) async throws {
-        let bench = try kind.make()
-        let store = bench.store
+        let store = try bench.store
         let silence = Silence(starts: bench.now, ends: bench.after(600), reason: "x", by: "ann").identified
         let deliveries = (1...3).map { Sample.delivery($0) }
         try await store.route(Routing(deliveries: deliveries))
@@ -79,9 +77,8 @@ import Testing
         try await Self.verify(bench)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `the oldest rows are pruned, and the chain still verifies`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `the oldest rows are pruned, and the chain still verifies`(_ bench: Bench) async throws {
         let retention = Retention(audit: .seconds(100))
         func reload(_ revisions: ClosedRange<Int>) async throws {
             for revision in revisions {
@@ -107,9 +104,8 @@ import Testing
         #expect(try await bench.store.audit(AuditQuery(isLast: true))[0].number >= 1506)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `audit rows are found by time, by number and up to a limit`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `audit rows are found by time, by number and up to a limit`(_ bench: Bench) async throws {
         _ = try await bench.store.register([RuleRegistration(name: "a", revision: "1")], at: bench.now)
         _ = try await bench.store.register([RuleRegistration(name: "a", revision: "2")], at: bench.after(60))
         let rows = try await bench.store.audit(AuditQuery(since: bench.after(1)))
@@ -117,9 +113,8 @@ import Testing
         #expect(try await bench.store.audit(AuditQuery(after: 0, limit: 1)).map(\.number) == [1])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `audit rows are found by time although the clock was wrong meanwhile`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `audit rows are found by time although the clock was wrong meanwhile`(_ bench: Bench) async throws {
         var revision = 0
         func reload(_ count: Int, at time: Timestamp) async throws {
             for _ in 0..<count {
@@ -140,11 +135,8 @@ import Testing
         #expect(try await bench.store.audit(AuditQuery(since: .distantPast)).count == 2252)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `audit rows from a time when the clock was ahead do not keep the old rows after them`(
-        _ kind: StoreUnderTest
-    ) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `audit rows from a time when the clock was ahead do not keep the old rows after them`(_ bench: Bench) async throws {
         for (revision, seconds) in [9_000_000, 0, 9_000_000, 50].enumerated() {
             _ = try await bench.store.register([RuleRegistration(name: "a", revision: "\(revision)")], at: bench.after(seconds))
         }
@@ -158,7 +150,7 @@ import Testing
     func `storing an outcome takes four statements, and its transaction three more`(
         _ deliveries: Int
     ) async throws {
-        let bench = try StoreUnderTest.inMemory.make()
+        let bench = Bench(.inMemory)
         try await bench.enqueue((1...deliveries).map { Sample.delivery($0) })
         let finishes = try await bench.claim().map { claim in
             Finish(claim, at: bench.now, next: .done(Sample.receipt))

@@ -3,9 +3,8 @@ import BellhopTesting
 import Testing
 
 @Suite struct `The bus` {
-    @Test(arguments: StoreUnderTest.allCases)
-    func `an event is equal after storing and reading`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `an event is equal after storing and reading`(_ bench: Bench) async throws {
         var event = Sample.event(1, type: .taskChanged)
         event.hop = 3
         event.data["odd"] = ["\u{0}\u{2028}\"\\ <!channel> ${{ secret.x }} \"; DROP TABLE", 1.0, 1, -0.5, .null, [:], []]
@@ -15,9 +14,8 @@ import Testing
         #expect(stored.first?.event.task == Sample.snapshot(1))
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a batch is refused as a whole if one of its events was routed meanwhile`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a batch is refused as a whole if one of its events was routed meanwhile`(_ bench: Bench) async throws {
         try await bench.store.append((1...3).map { Sample.event($0) })
         let places = try await bench.store.unrouted(limit: 3).map(\.sequence)
         #expect(try await bench.store.route(Routing(routed: [places[0]])) == .stored)
@@ -28,9 +26,8 @@ import Testing
         #expect(try await bench.store.route(Routing(routed: [places[0]])) == .alreadyRouted)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `unrouted events are read in the order of storing, in batches`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `unrouted events are read in the order of storing, in batches`(_ bench: Bench) async throws {
         try await bench.store.append((1...5).map { Sample.event($0) })
         let first = try await bench.store.unrouted(limit: 3)
         #expect(first.map(\.event) == (1...3).map { Sample.event($0) })
@@ -41,9 +38,8 @@ import Testing
         #expect(try await bench.store.unrouted(limit: 9).map(\.event) == [2, 4, 5].map { Sample.event($0) })
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `the unrouted events of schedules behind a place are read by themselves`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `the unrouted events of schedules behind a place are read by themselves`(_ bench: Bench) async throws {
         let events = (1...6).map { Sample.event($0, type: $0.isMultiple(of: 2) ? .scheduleDue : .taskChanged) }
         try await bench.store.append(events)
         func schedules(after place: Int64, limit: Int = 9) async throws -> [Event] {
@@ -55,9 +51,8 @@ import Testing
         #expect(try await schedules(after: 0) == [events[5]])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `an event that cannot be read is counted and does not block others`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `an event that cannot be read is counted and does not block others`(_ bench: Bench) async throws {
         try await bench.store.append((1...4).map { Sample.event($0) })
         try await bench.tested.corruptEvents([1, 2, 4])
         #expect(try await bench.store.unrouted(limit: 2).map(\.sequence) == [3])
@@ -69,9 +64,8 @@ import Testing
         #expect(status.unrouted == 0)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a batch of large events is limited by their size`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a batch of large events is limited by their size`(_ bench: Bench) async throws {
         let text = JSON.string(String(repeating: "x", count: 250_000))
         try await bench.store.append(
             (1...140).map { number in
@@ -89,9 +83,8 @@ import Testing
         #expect(routed == 140)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `routing stores deliveries, state, tallies, events and the mark together`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `routing stores deliveries, state, tallies, events and the mark together`(_ bench: Bench) async throws {
         _ = try await bench.store.register([RuleRegistration(name: "rule", revision: "1")], at: bench.now)
         try await bench.store.append([Sample.event(1)])
         let sequence = try await bench.store.unrouted(limit: 1)[0].sequence
@@ -113,9 +106,8 @@ import Testing
             ])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `the error of a rule is kept until it runs without one`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `the error of a rule is kept until it runs without one`(_ bench: Bench) async throws {
         _ = try await bench.store.register([RuleRegistration(name: "rule", revision: "1")], at: bench.now)
         func tally(runs: Int, errors: Int, _ error: String?) async throws -> StoreStatus.RuleStatus? {
             let tally = RuleTally(rule: "rule", runs: runs, errors: errors, lastError: error, at: bench.now)
@@ -128,9 +120,8 @@ import Testing
         #expect(after?.errors == 1)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `an event keeps its cause, whichever query reads it`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `an event keeps its cause, whichever query reads it`(_ bench: Bench) async throws {
         var event = Sample.event(2)
         event.cause = Sample.event(1).id
         try await bench.store.append([Sample.event(1), event])
@@ -141,9 +132,8 @@ import Testing
         #expect(digest.events.map(\.event.cause) == [nil, Sample.event(1).id])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `routing the same events again changes nothing`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `routing the same events again changes nothing`(_ bench: Bench) async throws {
         try await bench.store.append([Sample.event(1)])
         let sequence = try await bench.store.unrouted(limit: 1)[0].sequence
         let routing = Routing(routed: [sequence], deliveries: [Sample.delivery(1)])
@@ -155,9 +145,8 @@ import Testing
         #expect(try await bench.tested.dump() == before)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a delivery that exists is not created again`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a delivery that exists is not created again`(_ bench: Bench) async throws {
         try await bench.enqueue([Sample.delivery(1), Sample.delivery(1)])
         let claim = try await bench.claim()[0]
         try await bench.finish(claim, .done(Sample.receipt))
@@ -165,9 +154,8 @@ import Testing
         #expect(try await bench.states() == [.done, .available])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `an event that is too large is cut, marked and stored`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `an event that is too large is cut, marked and stored`(_ bench: Bench) async throws {
         var event = Sample.event(1)
         event.data["log"] = .string(String(repeating: "ü", count: 400_000))
         try await bench.store.append([event])
@@ -178,9 +166,8 @@ import Testing
         #expect(stored.data["task"] == event.data["task"])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a thousand concurrent writers and readers lose nothing`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a thousand concurrent writers and readers lose nothing`(_ bench: Bench) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 1...1000 {
                 group.addTask {

@@ -2,9 +2,8 @@ import BellhopCore
 import Testing
 
 @Suite struct `Claiming deliveries` {
-    @Test(arguments: StoreUnderTest.allCases)
-    func `the next due time does not count busy receivers`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `the next due time does not count busy receivers`(_ bench: Bench) async throws {
         var deliveries = (1...2).map { Sample.delivery($0) }
         deliveries[0].id.receiver = "busy"
         deliveries[1].id.receiver = "free"
@@ -15,11 +14,10 @@ import Testing
         #expect(try await bench.store.nextDue(excluding: ["busy", "free"]) == nil)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a claim takes as many deliveries of a receiver as it has room for, and names the next tasks`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a claim takes as many deliveries of a receiver as it has room for, and names the next tasks`(
+        _ bench: Bench
+    ) async throws {
         var deliveries = (1...6).map { Sample.delivery($0) }
         for index in deliveries.indices { deliveries[index].id.receiver = index % 2 == 0 ? "small" : "full" }
         try await bench.enqueue(deliveries)
@@ -33,8 +31,8 @@ import Testing
         #expect(rest.waiting.isEmpty)
     }
 
-    @Test(arguments: StoreUnderTest.allCases) func `due deliveries are claimed once`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `due deliveries are claimed once`(_ bench: Bench) async throws {
         var later = Sample.delivery(2)
         later.runAt = bench.after(30)
         try await bench.enqueue([Sample.delivery(1), later])
@@ -50,11 +48,8 @@ import Testing
         #expect(try await bench.store.nextDue(excluding: []) == bench.after(30))  // the end of the first lease
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a delivery that has expired is dead without an attempt, and those behind it are dropped`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a delivery that has expired is dead without an attempt, and those behind it are dropped`(_ bench: Bench) async throws {
         var expiring = Sample.delivery(1)
         expiring.expires = bench.after(10)
         var behind = Sample.delivery(2)
@@ -70,16 +65,14 @@ import Testing
         #expect(try await bench.claim().map(\.delivery.id) == [Sample.delivery(3).id])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a delivery without a due time and without a receiver is still claimed`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a delivery without a due time and without a receiver is still claimed`(_ bench: Bench) async throws {
         try await bench.enqueue([Sample.delivery(1, receiver: ""), Sample.delivery(2, receiver: "a")])
         #expect(try await bench.claim().count == 2)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `deliveries of one lane are claimed one after another`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `deliveries of one lane are claimed one after another`(_ bench: Bench) async throws {
         try await bench.enqueue([Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a"), Sample.delivery(3, lane: "b")])
         try await bench.enqueue([Sample.delivery(4, lane: "a")])
         let first = try await bench.claim()
@@ -99,9 +92,8 @@ import Testing
         #expect(try await bench.claim().map(\.delivery.id) == [Sample.delivery(4, lane: "a").id])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a delivery created as dead or shadow does not block others`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a delivery created as dead or shadow does not block others`(_ bench: Bench) async throws {
         let failure = Failure(.unrenderable, .giveUp, "There is no such field.")
         let deliveries = [
             Sample.delivery(1, lane: "a", initial: .dead(failure)), Sample.delivery(2, lane: "a", initial: .shadow),
@@ -116,9 +108,8 @@ import Testing
         #expect(records.map(\.finishedAt) == [bench.now, bench.now, nil])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `the longest waiting deliveries are claimed first, and busy receivers are skipped`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `the longest waiting deliveries are claimed first, and busy receivers are skipped`(_ bench: Bench) async throws {
         let deliveries = (1...9).map { number in
             Sample.delivery(number, receiver: ["chat", "mail", "log"][number % 3], at: bench.after(-number))
         }
@@ -128,8 +119,8 @@ import Testing
         #expect(rest == [deliveries[5], deliveries[4], deliveries[2], deliveries[1]])
     }
 
-    @Test(arguments: StoreUnderTest.allCases) func `a retry knows the earlier attempts`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a retry knows the earlier attempts`(_ bench: Bench) async throws {
         try await bench.enqueue([Sample.delivery(1)])
         let start = bench.now
         try await bench.finish(try await bench.claim()[0], .retry(at: bench.after(5), Sample.failure), uncertain: true)
@@ -143,9 +134,8 @@ import Testing
         #expect(third.lease.token != second.lease.token)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a comment knows the entries of other deliveries in its task's journal`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a comment knows the entries of other deliveries in its task's journal`(_ bench: Bench) async throws {
         let own = Sample.delivery(1, receiver: "one", action: "comment")
         var other = Sample.delivery(1, receiver: "two", action: "comment")
         other.lane = "another"
@@ -160,11 +150,8 @@ import Testing
         #expect(claim.attempt.othersReferences == ["comment two"])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a repeated create knows the tasks that other deliveries created since its first attempt`(
-        _ kind: StoreUnderTest
-    ) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a repeated create knows the tasks that other deliveries created since its first attempt`(_ bench: Bench) async throws {
         func make(_ number: Int, _ receiver: String) -> Delivery { Sample.delivery(number, receiver: receiver, action: "create") }
         try await bench.enqueue([make(1, "here")])
         try await bench.finish(try await bench.claim()[0], .done(Receipt("201", reference: "long before")))
@@ -183,9 +170,8 @@ import Testing
         #expect(try await bench.claim().map(\.attempt.othersReferences) == [["here"]])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a created task is listed with the hop of its delivery`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a created task is listed with the hop of its delivery`(_ bench: Bench) async throws {
         try await bench.enqueue([Sample.delivery(1, action: "create", hop: 2)])
         let claim = try await bench.claim()[0]
         try await bench.finish(claim, .done(Receipt("201", reference: Sample.subject(9))))
@@ -195,9 +181,8 @@ import Testing
         #expect(try await bench.store.writes(to: [Sample.subject(9)], since: bench.after(1)).isEmpty)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `an update is listed with the fields that it sets`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `an update is listed with the fields that it sets`(_ bench: Bench) async throws {
         var update = Sample.delivery(1, action: "update", hop: 1)
         update.arguments = .values(["fields": ["state": 2]])
         try await bench.enqueue([update])
@@ -207,9 +192,8 @@ import Testing
                 == [Sample.subject(1): [OwnWrite(hop: 1, fields: ["state": 2])]])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `writes to a task are listed with their hops`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `writes to a task are listed with their hops`(_ bench: Bench) async throws {
         try await bench.enqueue([
             Sample.delivery(1, action: "comment", hop: 1), Sample.delivery(1, receiver: "x", action: "update", hop: 2),
             Sample.delivery(2, action: "comment", hop: 3), Sample.delivery(3, action: "webhook", hop: 4),

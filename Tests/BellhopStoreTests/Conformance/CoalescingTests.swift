@@ -16,10 +16,8 @@ import Testing
         return delivery
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `more waiting messages than the limit become one, and the receipt of each names it`(_ kind: StoreUnderTest) async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `more waiting messages than the limit become one, and the receipt of each names it`(_ bench: Bench) async throws {
         try await bench.enqueue((1...40).map { Self.message($0) })
         #expect(try await bench.store.coalesce(receiver: "chat", above: 40, at: bench.now) == 0)
         #expect(try await bench.store.coalesce(receiver: "chat", above: 39, at: bench.now) == 40)
@@ -38,11 +36,8 @@ import Testing
         #expect(records.allSatisfy { $0.receipt?.summary == "joined delivery \(one.id.text)" && $0.attempts == 0 })
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `one message for many has the highest severity of all, also of those that it only counts`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `one message for many has the highest severity of all, also of those that it only counts`(_ bench: Bench) async throws {
         let deliveries = (1...40).map { number in
             var delivery = Self.message(number)
             delivery.arguments = .message(Message(title: [.value("Task \(number)")], severity: number == 40 ? .critical : .info))
@@ -61,9 +56,8 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `joined messages are shown with what became of the message that has them`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `joined messages are shown with what became of the message that has them`(_ bench: Bench) async throws {
         try await bench.enqueue((1...3).map { Self.message($0) })
         #expect(try await bench.store.coalesce(receiver: "chat", above: 2, at: bench.now) == 3)
         func words() async throws -> Set<String> {
@@ -89,11 +83,8 @@ import Testing
         #expect(JoinedDelivery(id: "a", state: nil).summary == "joined delivery a, which is no longer stored")
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a message that expires before the one that has it is sent is left out of it, and is dead`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a message that expires before the one that has it is sent is left out of it, and is dead`(_ bench: Bench) async throws {
         try await bench.enqueue((1...4).map { Self.message($0) })
         #expect(try await bench.store.coalesce(receiver: "chat", above: 3, at: bench.now) == 4)
         /// Claims the message, and retries it after some seconds.
@@ -121,9 +112,8 @@ import Testing
         #expect(try await bench.store.status().joined == [.running: 1])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `messages of several rules that become one are still listed under their rules`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `messages of several rules that become one are still listed under their rules`(_ bench: Bench) async throws {
         var other = Self.message(2)
         other.id.rule = "other"
         try await bench.enqueue([Self.message(1), other])
@@ -132,10 +122,8 @@ import Testing
         #expect(listed.map(\.delivery.id) == [other.id] && listed.first?.joined?.state == .available)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `other actions, messages with a thread and possibly sent messages are not coalesced`(_ kind: StoreUnderTest) async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `other actions, messages with a thread and possibly sent messages are not coalesced`(_ bench: Bench) async throws {
         try await bench.enqueue([Self.message(1)])
         _ = try await bench.claim(for: 1)
         await bench.clock.pass(2)
@@ -153,11 +141,8 @@ import Testing
         #expect(try await bench.store.coalesce(receiver: "other", above: 0, at: later) == 0)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `messages that were tried, expired, mention people or have followers are not coalesced`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `messages that were tried, expired, mention people or have followers are not coalesced`(_ bench: Bench) async throws {
         try await bench.enqueue([Self.message(1)])
         let tried = try #require(try await bench.claim().first)
         try await bench.finish(tried, .retry(at: bench.now, Sample.failure))
@@ -179,9 +164,8 @@ import Testing
         #expect(try await bench.store.deliveries(DeliveryQuery(states: [.waiting])).map(\.delivery.id) == [following.id])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `the messages of a lane are coalesced only if none of the lane is running`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `the messages of a lane are coalesced only if none of the lane is running`(_ bench: Bench) async throws {
         try await bench.enqueue([Self.message(1, lane: "busy")])
         let running = try #require(try await bench.claim().first)
         try await bench.enqueue(
@@ -194,9 +178,8 @@ import Testing
         #expect(try await bench.claim().map(\.delivery.id) == [Self.message(2).id])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `the messages of one lane are coalesced, and a single message is not`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `the messages of one lane are coalesced, and a single message is not`(_ bench: Bench) async throws {
         try await bench.enqueue((1...30).map { Self.message($0, lane: "rule") })
         #expect(try await bench.store.coalesce(receiver: "chat", above: 20, at: bench.now) == 30)
         let claims = try await bench.claim()
@@ -212,11 +195,10 @@ import Testing
         #expect(try await bench.claim().map(\.delivery.id) == [Self.message(41, lane: "rule").id])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `later messages of a rule and lane wait until the message that has the earlier ones has ended`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `later messages of a rule and lane wait until the message that has the earlier ones has ended`(
+        _ bench: Bench
+    ) async throws {
         try await bench.enqueue([Self.message(1, lane: "a"), Self.message(9, lane: "b")])
         #expect(try await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now) == 2)
         let later = [Self.message(11, lane: "a"), Self.message(19, lane: "b"), Self.message(20, lane: "c")]
@@ -236,11 +218,10 @@ import Testing
         #expect(try await bench.claim().map(\.delivery.id) == [later[1].id])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: Benches())
     func `a delivery that goes on because an expired message is left out does not run beside another of its lane`(
-        _ kind: StoreUnderTest
+        _ bench: Bench
     ) async throws {
-        let bench = try kind.make()
         try await bench.enqueue([Self.message(1, lane: "a"), Self.message(9, lane: "b")])
         #expect(try await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now) == 2)
         let next = Self.message(11, lane: "a")
@@ -262,7 +243,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a coalesced message that is dropped, dead or held lets the later ones go on`(_ kind: StoreUnderTest) async throws {
         for end: RetryPolicy.Next? in [.dead(Sample.failure), .held(Sample.failure), nil] {
-            let bench = try kind.make()
+            let bench = Bench(kind)
             try await bench.enqueue((1...2).map { Self.message($0, lane: "a") })
             #expect(try await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now) == 2)
             try await bench.enqueue([Self.message(3, lane: "a")])
@@ -280,9 +261,8 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `lanes whose names look the same go on each by itself`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `lanes whose names look the same go on each by itself`(_ bench: Bench) async throws {
         let lanes = ["caf\u{e9}", "cafe\u{301}"]
         let others = lanes.enumerated().map { Sample.delivery($0 + 3, lane: $1, rule: "other") }
         try await bench.enqueue(lanes.enumerated().map { Self.message($0 + 1, lane: $1) } + others)
@@ -292,11 +272,8 @@ import Testing
         #expect(claimed.isSuperset(of: others.map(\.id)))
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `messages are coalesced behind thousands of messages with a thread from another rule`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `messages are coalesced behind thousands of messages with a thread from another rule`(_ bench: Bench) async throws {
         let others = (1...2000).map { number in
             var other = Self.message(number, thread: "INC\(number)")
             other.id.rule = "a"
@@ -306,9 +283,8 @@ import Testing
         #expect(try await bench.store.coalesce(receiver: "chat", above: 20, at: bench.now) == 30)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `whichever statement fails, all messages are coalesced or none`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `whichever statement fails, all messages are coalesced or none`(_ bench: Bench) async throws {
         try await bench.enqueue((1...4).map { Self.message($0) })
         let before = try await bench.tested.dump()
         let (count, failures) = try await bench.failingEachStatement {

@@ -7,9 +7,8 @@ import Testing
         Sample.delivery(number, lane: "\(number) \(receiver)", receiver: receiver, action: action, hop: hop)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `our comments are listed by task with text, entry and hop`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `our comments are listed by task with text, entry and hop`(_ bench: Bench) async throws {
         try await bench.enqueue([
             comment(1, hop: 1), comment(1, "again", hop: 2), comment(2), comment(3, action: "update"), comment(4),
         ])
@@ -29,11 +28,8 @@ import Testing
         #expect(try await bench.store.comments(on: [], since: bench.now) == [:])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a comment in flight or possibly written is listed, and one certainly not written is not`(
-        _ kind: StoreUnderTest
-    ) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a comment in flight or possibly written is listed, and one certainly not written is not`(_ bench: Bench) async throws {
         try await bench.enqueue((1...6).map { comment($0) })
         let claims = try await bench.claim(5)
         try await bench.finish(claims[0], .retry(at: bench.after(60), Sample.failure), uncertain: true)
@@ -45,9 +41,8 @@ import Testing
         #expect(Set(comments.keys) == Set([1, 4, 5].map(Sample.subject)))
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a comment that ended before the given moment is not listed`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a comment that ended before the given moment is not listed`(_ bench: Bench) async throws {
         try await bench.enqueue([comment(1), comment(2), comment(3)])
         let claims = try await bench.claim()
         try await bench.finish(claims[0], .done(Sample.receipt))

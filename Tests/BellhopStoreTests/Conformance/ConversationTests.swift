@@ -39,11 +39,10 @@ import Testing
         return record?.state
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: Benches())
     func `an update that a person retries is dropped if the first message shows a newer one, not if only an answer is newer`(
-        _ kind: StoreUnderTest
+        _ bench: Bench
     ) async throws {
-        let bench = try kind.make()
         let dead = (1...4).map { Self.inLane($0, update: $0 > 1) }
         try await send(dead[0], bench, .dead(Sample.failure))
         try await send(dead[1], bench, .dead(Sample.failure))
@@ -60,11 +59,10 @@ import Testing
         try await send(Self.inLane(8, update: true), bench)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: Benches())
     func `an alert is not closed or acknowledged after a newer message of its thread, and not opened again after its end`(
-        _ kind: StoreUnderTest
+        _ bench: Bench
     ) async throws {
-        let bench = try kind.make()
         let (page, closing) = (Self.inLane(1), Self.inLane(2, resolve: true))
         var acknowledgement = Self.inLane(3, resolve: true)
         acknowledgement.arguments = .values(["thread": "INC1"])
@@ -85,9 +83,8 @@ import Testing
         try await send(Self.inLane(8), bench)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a conversation goes on although its deliveries were deleted`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a conversation goes on although its deliveries were deleted`(_ bench: Bench) async throws {
         func deleteAll() async throws {
             await bench.clock.pass(2 * 86_400)
             let retention = Retention(events: .days(1), deliveries: .days(1), forgotten: .days(30))
@@ -112,11 +109,10 @@ import Testing
         .done(Receipt("200", conversation: ConversationChange("INC1", firstMessage: first)))
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: Benches())
     func `later messages of a conversation know its first message until it ends, separately for each receiver`(
-        _ kind: StoreUnderTest
+        _ bench: Bench
     ) async throws {
-        let bench = try kind.make()
         try await bench.enqueue([Self.message(1)])
         let first = try await bench.claim()[0]
         #expect(first.attempt.firstMessage == nil)
@@ -137,11 +133,10 @@ import Testing
         #expect(try await bench.claim()[0].attempt.firstMessage == nil)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: Benches())
     func `a message that some recipients have begins its conversation when it is given up, not when it is retried`(
-        _ kind: StoreUnderTest
+        _ bench: Bench
     ) async throws {
-        let bench = try kind.make()
         var failure = Sample.failure
         failure.conversation = ConversationChange("INC1", firstMessage: ["ts": "1"])
         try await send(Self.inLane(1), bench, .retry(at: bench.now, failure))
@@ -152,9 +147,8 @@ import Testing
         #expect(try await bench.claim().map(\.attempt.firstMessage) == [["ts": "1"]])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `an attempt that lost its lease begins no conversation`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `an attempt that lost its lease begins no conversation`(_ bench: Bench) async throws {
         try await bench.enqueue([Self.message(1)])
         let lost = try await bench.claim()[0]
         await bench.clock.pass(60)
@@ -163,9 +157,8 @@ import Testing
         #expect(try await bench.claim()[0].attempt.firstMessage == nil)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a conversation is forgotten long after its latest message`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a conversation is forgotten long after its latest message`(_ bench: Bench) async throws {
         let retention = Retention(events: .days(1), deliveries: .days(1), forgotten: .days(2))
         for (number, isKnown) in [(1, false), (2, true), (3, true), (4, false)] {
             try await bench.enqueue([Self.message(number)])

@@ -12,9 +12,8 @@ import Testing
             detail: detail)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `records are found by occasion, rule, verdict and time`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `records are found by occasion, rule, verdict and time`(_ bench: Bench) async throws {
         let records = [
             record(.throttled, at: bench.now, detail: ["last": "2026-01-05T09:00:00Z"]),
             record(.once, rule: "b", 2, at: bench.after(1), detail: ["key": "k"]),
@@ -31,10 +30,8 @@ import Testing
         #expect(try await found(DecisionQuery(limit: 1)) == [records[2]])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `an escalation that is forgotten, or ends with its rule, leaves a record at its run`(_ kind: StoreUnderTest) async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `an escalation that is forgotten, or ends with its rule, leaves a record at its run`(_ bench: Bench) async throws {
         let names = ["gone", "off", "forgotten", "over", "kept"]
         func rules(_ names: [String], off: String? = nil) -> [RuleRegistration] {
             names.map { RuleRegistration(name: $0, revision: "1", isOff: $0 == off) }
@@ -67,11 +64,8 @@ import Testing
             ])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `records of one verdict beyond the limit are deleted, the oldest first, and no others`(
-        _ kind: StoreUnderTest
-    ) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `records of one verdict beyond the limit are deleted, the oldest first, and no others`(_ bench: Bench) async throws {
         let most = Int64(DecisionRecord.most)
         try await bench.store.route(Routing(decisions: [record(.budget, at: bench.now)]))
         for batch in 0..<4 {
@@ -87,9 +81,8 @@ import Testing
         #expect(try await bench.store.decisions(DecisionQuery(verdicts: [.budget])).count == 1)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `common records are kept for a shorter time than rare ones`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `common records are kept for a shorter time than rare ones`(_ bench: Bench) async throws {
         let records = DecisionRecord.Verdict.allCases.flatMap { verdict in
             (1...5).flatMap { rule in
                 (1...Int64(DecisionRecord.most)).map { record(verdict, rule: "\(rule)", at: bench.now, number: $0) }
@@ -104,9 +97,8 @@ import Testing
         #expect(try await bench.store.decisions(DecisionQuery()).isEmpty)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a routing that is refused leaves no record`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a routing that is refused leaves no record`(_ bench: Bench) async throws {
         try await bench.store.append([Sample.event(1)])
         try await bench.store.route(Routing(routed: [1], decisions: [record(.once, at: bench.now)]))
         #expect(try await bench.store.route(Routing(routed: [1], decisions: [record(.loop, at: bench.now)])) == .alreadyRouted)

@@ -13,11 +13,8 @@ import Testing
         return claims.first?.attempt.mayRepeat
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a delivery due before or soon after a downtime may have been performed without a record`(
-        _ kind: StoreUnderTest
-    ) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a delivery due before or soon after a downtime may have been performed without a record`(_ bench: Bench) async throws {
         try await start(bench)
         try await bench.enqueue([Sample.delivery(1, at: bench.now)])
         #expect(try await claimed(bench) == nil)
@@ -38,11 +35,10 @@ import Testing
         #expect(try await claimed(bench) == nil)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: Benches())
     func `another restart soon after a downtime does not shorten the period in which a delivery may have been performed`(
-        _ kind: StoreUnderTest
+        _ bench: Bench
     ) async throws {
-        let bench = try kind.make()
         try await bench.enqueue([Sample.delivery(1, at: bench.now)])
         #expect(try await claimed(bench) == nil)
         let last = bench.now
@@ -55,9 +51,8 @@ import Testing
         #expect(try await claimed(bench) == last..<bench.now)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `restarts every half hour do not extend the period without end`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `restarts every half hour do not extend the period without end`(_ bench: Bench) async throws {
         var starts: [Timestamp] = []
         for number in 1...5 {
             starts.append(bench.now)
@@ -69,9 +64,8 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `the retry of a possibly received delivery knows when its last attempt began`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `the retry of a possibly received delivery knows when its last attempt began`(_ bench: Bench) async throws {
         try await bench.enqueue([Sample.delivery(1, at: bench.now)])
         let began = bench.now
         try await bench.finish(try await bench.claim()[0], .retry(at: bench.after(5), Sample.failure), uncertain: true)

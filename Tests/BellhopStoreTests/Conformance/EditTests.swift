@@ -19,11 +19,8 @@ import Testing
         try await bench.finish(claims[1], .held(Failure(.cut, .hold, "Half an answer came.")))
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `only a dead or held delivery can be edited, and the edit has the person and the time`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `only a dead or held delivery can be edited, and the edit has the person and the time`(_ bench: Bench) async throws {
         try await failed(bench)
         #expect(try await bench.store.edit(edit(1, to: "one")))
         #expect(try await bench.store.edit(edit(2, to: "two")))
@@ -37,9 +34,8 @@ import Testing
         #expect(deliveries[2].edits.isEmpty)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `an edit is refused if the arguments or the state have changed meanwhile`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `an edit is refused if the arguments or the state have changed meanwhile`(_ bench: Bench) async throws {
         try await failed(bench)
         #expect(try await bench.store.edit(edit(1, to: "one")))
         #expect(try await bench.store.edit(edit(1, to: "another")) == false)
@@ -50,9 +46,8 @@ import Testing
         #expect(try await bench.store.edit(edit(2, to: "two")) == false)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `an edited delivery that is retried sends what the person wrote`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `an edited delivery that is retried sends what the person wrote`(_ bench: Bench) async throws {
         try await failed(bench)
         #expect(try await bench.store.edit(edit(1, to: "one")))
         _ = try await bench.store.apply(.retry, to: [Sample.delivery(1).id], at: bench.now)
@@ -61,9 +56,8 @@ import Testing
         #expect(claim.attempt.number == 1)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `the status counts dead and held deliveries by state, receiver and reason`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `the status counts dead and held deliveries by state, receiver and reason`(_ bench: Bench) async throws {
         let deliveries =
             [Sample.delivery(1, receiver: "b"), Sample.delivery(2, receiver: "a"), Sample.delivery(3, receiver: "a")]
             + [4, 5, 6].map { Sample.delivery($0, receiver: "a") }
@@ -83,9 +77,8 @@ import Testing
             ])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `dead and held deliveries are found by receiver, age, reason and whole id`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `dead and held deliveries are found by receiver, age, reason and whole id`(_ bench: Bench) async throws {
         let late = bench.after(100)
         try await bench.enqueue([
             Sample.delivery(1), Sample.delivery(2, receiver: "mail"), Sample.delivery(3, at: late),

@@ -224,7 +224,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
     func `if the n-th statement fails, nothing is stored, and a retry stores everything`(_ operation: Operation) async throws {
         let expected = try await done(operation)
         for kind in StoreUnderTest.allCases {
-            let bench = try kind.make()
+            let bench = Bench(kind)
             try await operation.prepare(bench)
             let before = try await bench.tested.dump()
             let (_, failures) = try await bench.failingEachStatement {
@@ -238,11 +238,8 @@ struct Operation: Sendable, CustomTestStringConvertible {
     }
 
     /// A partial answer would be mistaken for the complete one.
-    @Test(arguments: StoreUnderTest.allCases)
-    func `if the n-th statement of a query fails, it throws, and a retry has the complete answer`(
-        _ kind: StoreUnderTest
-    ) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `if the n-th statement of a query fails, it throws, and a retry has the complete answer`(_ bench: Bench) async throws {
         try await bench.enqueue((1...4).map { Sample.delivery($0, action: "comment", hop: $0) })
         for claim in try await bench.claim() { try await bench.finish(claim, .done(Sample.receipt)) }
         let subjects = (1...4).map(Sample.subject)
@@ -261,18 +258,15 @@ struct Operation: Sendable, CustomTestStringConvertible {
     }
 
     private func done(_ operation: Operation) async throws -> String {
-        let bench = try StoreUnderTest.inMemory.make()
+        let bench = Bench(.inMemory)
         try await operation.prepare(bench)
         try await operation.run(bench)
         return try await bench.tested.dump()
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `pruning that fails half-way deletes no row that must stay, and continues the next time`(_ kind: StoreUnderTest)
-        async throws
-    {
+    @Test(arguments: Benches())
+    func `pruning that fails half-way deletes no row that must stay, and continues the next time`(_ bench: Bench) async throws {
         let retention = Retention(events: .zero, deliveries: .zero, forgotten: .zero)
-        let bench = try kind.make()
         try await bench.store.append((1...2002).map { Sample.event($0) })
         try await bench.store.route(
             Routing(routed: Array(1...2000), deliveries: (1...9).map { Sample.delivery($0, initial: .shadow) }))

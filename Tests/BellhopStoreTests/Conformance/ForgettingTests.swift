@@ -13,9 +13,9 @@ import Testing
         StateKey(rule: rule, kind: kind, key: key, element: element)
     }
 
-    /// A store with waits, counts, groups and keys of rules for two tasks.
-    private func bench(_ kind: StoreUnderTest) async throws -> Bench {
-        let bench = try await kind.opened()
+    /// Stores waits, counts, groups and keys of rules for two tasks.
+    private func fill(_ bench: Bench) async throws {
+        try await bench.openScope()
         _ = try await bench.store.commit(Sample.poll([1, 2]))
         _ = try await bench.store.register(
             ["rule", "other"].map { RuleRegistration(name: $0, revision: "1", waits: "w") }, at: bench.now)
@@ -39,13 +39,11 @@ import Testing
         }
         timers.append(.set(RuleTimer(.init(rule: "rule", kind: .group, key: "net"), due: bench.after(60))))
         try await bench.store.route(Routing(state: state, timers: timers))
-        return bench
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `forgetting a task deletes the rules' state and timers of it, and of no other task`(_ kind: StoreUnderTest) async throws
-    {
-        let bench = try await bench(kind)
+    @Test(arguments: Benches())
+    func `forgetting a task deletes the rules' state and timers of it, and of no other task`(_ bench: Bench) async throws {
+        try await fill(bench)
         let found = try await bench.store.tasks(named: "INC1001")
         #expect(found == [Self.named])
         let forgotten = try await bench.store.forget(found[0], at: bench.now)
@@ -79,11 +77,10 @@ import Testing
         #expect(try await bench.store.nextTimer() == nil)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: Benches())
     func `forgetting a task deletes the records of the waits and absences that it began, and of no others`(
-        _ kind: StoreUnderTest
+        _ bench: Bench
     ) async throws {
-        let bench = try kind.make()
         _ = try await bench.store.register([RuleRegistration(name: "rule", revision: "1", waits: "w")], at: bench.now)
         var state: [StateWrite] = []
         for (number, kind) in [(1, StateKey.Kind.hold), (1, .absence), (2, .hold)] {
@@ -99,9 +96,9 @@ import Testing
         #expect(begun.all.map(\.key) == [Self.key(.begun, "tasks/\(Sample.key(2).text)", "hold 2")])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a routing decided before a task was forgotten is refused, a later one is stored`(_ kind: StoreUnderTest) async throws {
-        let bench = try await bench(kind)
+    @Test(arguments: Benches())
+    func `a routing decided before a task was forgotten is refused, a later one is stored`(_ bench: Bench) async throws {
+        try await fill(bench)
         let id = Sample.key(1).text
         let timer = RuleTimer(.init(rule: "rule", kind: .hold, key: "tasks/\(id)"), due: bench.after(60))
         let key = Self.key(.count, "net", "e1")
@@ -113,9 +110,9 @@ import Testing
         #expect(try await bench.store.route(anew) == .stored)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a task is found by its id, number, address and subject, also after it left`(_ kind: StoreUnderTest) async throws {
-        let bench = try await bench(kind)
+    @Test(arguments: Benches())
+    func `a task is found by its id, number, address and subject, also after it left`(_ bench: Bench) async throws {
+        try await fill(bench)
         _ = try await bench.store.commit(Sample.poll([], removing: [1], turn: 1))
         for name in [Sample.key(1).text, "INC1001", Sample.snapshot(1).url, Sample.subject(1)] {
             #expect(try await bench.store.tasks(named: name) == [Self.named], "\(name)")
@@ -133,9 +130,9 @@ import Testing
         #expect(try await bench.store.tasks(named: "test/\u{301}a").map(\.key) == ["\u{301}a"])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a number that two instances use is ambiguous`(_ kind: StoreUnderTest) async throws {
-        let bench = try await bench(kind)
+    @Test(arguments: Benches())
+    func `a number that two instances use is ambiguous`(_ bench: Bench) async throws {
+        try await fill(bench)
         let other = Scope(instance: "https://other.service-now.com", user: "ada", kind: "tracker")
         _ = try await bench.store.open(other, source: "others", at: bench.now)
         var poll = Sample.poll([1])
@@ -145,9 +142,9 @@ import Testing
         #expect(try await bench.store.tasks(named: Sample.subject(1)) == [Self.named])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `forgetting a task drops its held messages, and no other delivery`(_ kind: StoreUnderTest) async throws {
-        let bench = try await bench(kind)
+    @Test(arguments: Benches())
+    func `forgetting a task drops its held messages, and no other delivery`(_ bench: Bench) async throws {
+        try await fill(bench)
         let quiet = Delivery.InitialState.quiet(.init(task: nil, event: nil))
         let deliveries = [
             Sample.delivery(1, receiver: "chat", initial: quiet), Sample.delivery(1, receiver: "mail", initial: quiet),

@@ -3,11 +3,10 @@ import BellhopStore
 import Testing
 
 @Suite struct `The history of a task` {
-    @Test(arguments: StoreUnderTest.allCases)
-    func `the history of an event has its decisions, those of its timers, and whether it is unrouted`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `the history of an event has its decisions, those of its timers, and whether it is unrouted`(
+        _ bench: Bench
+    ) async throws {
         let events = (1...3).map { Sample.event($0) }
         try await bench.store.append(events)
         let stored = try await bench.store.unrouted(limit: 10)
@@ -26,11 +25,8 @@ import Testing
         #expect(none.events == [])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `the history of an event has the end of its task's escalation, which a later event caused`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `the history of an event has the end of its task's escalation, which a later event caused`(_ bench: Bench) async throws {
         let events = (1...3).map { Sample.event($0) }
         try await bench.store.append(events)
         func record(_ verdict: DecisionRecord.Verdict, _ event: Event, _ key: String, _ number: Int64 = 1) -> DecisionRecord {
@@ -44,9 +40,8 @@ import Testing
         #expect(history.decisions == [begun, end])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a history has the newest events up to its limit, and a flag if there are more`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a history has the newest events up to its limit, and a flag if there are more`(_ bench: Bench) async throws {
         try await bench.store.append((1...5).map { Sample.event(1, generation: $0) } + [Sample.event(2)])
         let subject = Sample.subject(1)
         let all = try await bench.store.history(HistoryQuery(task: subject, limit: 5))
@@ -55,11 +50,8 @@ import Testing
         #expect(cut.isCut && cut.events == Array(all.events.dropFirst()))
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a history has the deliveries of its events, on every kind of occasion, and no others`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a history has the deliveries of its events, on every kind of occasion, and no others`(_ bench: Bench) async throws {
         try await bench.store.append((1...12).map { Sample.event($0) })
         let stored = try await bench.store.unrouted(limit: 20)
         func occasions(_ event: StoredEvent) -> [Occasion] {
@@ -91,9 +83,8 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `the history of a task has the deliveries of a schedule's list for it`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `the history of a task has the deliveries of a schedule's list for it`(_ bench: Bench) async throws {
         let event = Sample.event(1)
         try await bench.store.append([event])
         var (own, other) = (Sample.delivery(20), Sample.delivery(21))
@@ -110,11 +101,10 @@ import Testing
         #expect(try await bench.store.history(HistoryQuery(event: event.id.text)).deliveries.isEmpty)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: Benches())
     func `a history with causes has the events before and after in the chain of causes, up to a limit`(
-        _ kind: StoreUnderTest
+        _ bench: Bench
     ) async throws {
-        let bench = try kind.make()
         func event(_ number: Int, after cause: Int?) -> Event {
             var event = Sample.event(number)
             event.cause = cause.map { Sample.event($0).id }
@@ -135,9 +125,8 @@ import Testing
         #expect(long.events.count == HistoryQuery.maxCauses)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a history up to a sequence number has the newest events up to it`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a history up to a sequence number has the newest events up to it`(_ bench: Bench) async throws {
         try await bench.store.append((1...9).map { Sample.event($0) })
         let history = try await bench.store.history(HistoryQuery(through: 7, limit: 3))
         #expect(history.events.map(\.sequence) == [5, 6, 7])

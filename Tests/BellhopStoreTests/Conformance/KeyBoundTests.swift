@@ -20,9 +20,8 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `keys beyond the limit are dropped and counted, the least recently written first`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `keys beyond the limit are dropped and counted, the least recently written first`(_ bench: Bench) async throws {
         _ = try await bench.store.register([rule(3)], at: bench.now)
         for (second, key) in ["a", "b", "c", "a"].enumerated() {
             let routing = Routing(state: [set(.throttle, key)], at: bench.after(second))
@@ -35,9 +34,8 @@ import Testing
         #expect(try await bench.store.status().rules.map(\.droppedKeys) == [1])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `an expired key that is dropped is no loss`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `an expired key that is dropped is no loss`(_ bench: Bench) async throws {
         _ = try await bench.store.register([rule(2)], at: bench.now)
         func use(_ key: String, at second: Int) async throws -> RouteResult {
             let key = StateKey(rule: "r", kind: .throttle, key: key)
@@ -51,9 +49,8 @@ import Testing
         #expect(try await use("d", at: 10) == .storedWithKeyLoss([loss]))
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a window counts as one key, and is dropped with its timer and its task's records`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a window counts as one key, and is dropped with its timer and its task's records`(_ bench: Bench) async throws {
         _ = try await bench.store.register([rule(2)], at: bench.now)
         let began: JSON = ["source": "s", "task": "t"]
         let timer = RuleTimer(.init(rule: "r", kind: .hold, key: "s/old"), due: bench.after(99))
@@ -71,9 +68,8 @@ import Testing
         #expect(try await bench.store.nextTimer() == nil)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `keys of once are never dropped, and a rule with too many of them is paused`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `keys of once are never dropped, and a rule with too many of them is paused`(_ bench: Bench) async throws {
         _ = try await bench.store.register([rule(2)], at: bench.now)
         for key in ["a", "b"] {
             #expect(try await bench.store.route(Routing(state: [set(.once, key)], at: bench.now)) == .stored)
@@ -85,11 +81,8 @@ import Testing
         #expect(pauses.map(\.subject) == [.rule("r")] && pauses.map(\.isByPerson) == [false])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `deleted keys make room, and a rule that is added again counts its keys anew`(
-        _ kind: StoreUnderTest
-    ) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `deleted keys make room, and a rule that is added again counts its keys anew`(_ bench: Bench) async throws {
         _ = try await bench.store.register([rule(2)], at: bench.now)
         _ = try await bench.store.route(Routing(state: [set(.throttle, "a"), set(.count, "b", "1")], at: bench.now))
         let delete = StateWrite(StateKey(rule: "r", kind: .throttle, key: "a"), .delete)
@@ -102,11 +95,10 @@ import Testing
         #expect(try await keys(bench, .throttle, "c", "d", "e") == ["d", "e"])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: Benches())
     func `a changed calendar makes the waits of a rule due at once, so that their times are recomputed`(
-        _ kind: StoreUnderTest
+        _ bench: Bench
     ) async throws {
-        let bench = try kind.make()
         _ = try await bench.store.register([rule(9, calendars: "one")], at: bench.now)
         let timers = [RuleTimer.Kind.hold, .absence, .group].map {
             RuleTimer(.init(rule: "r", kind: $0, key: "k"), due: bench.after(99), payload: ["source": "s"])

@@ -11,9 +11,8 @@ import Testing
         ).since
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `the timers of a paused rule wait, and those of others do not`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `the timers of a paused rule wait, and those of others do not`(_ bench: Bench) async throws {
         _ = try await register(bench)
         #expect(try await bench.store.pause(Pause(.rule("a"), since: bench.now, reason: "x")))
         #expect(try await !bench.store.pause(Pause(.rule("a"), since: bench.after(1), reason: "y")))
@@ -27,9 +26,8 @@ import Testing
         #expect(try await bench.store.nextTimer() == bench.after(60))
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a resumed rule does not see the events that came while it was paused`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a resumed rule does not see the events that came while it was paused`(_ bench: Bench) async throws {
         #expect(try await register(bench) == ["a": 0, "b": 0])
         try await bench.store.pause(Pause(.rule("a"), since: bench.now, reason: ""))
         try await bench.store.append([Sample.event(1), Sample.event(2)])
@@ -37,11 +35,10 @@ import Testing
         #expect(try await register(bench) == ["a": 2, "b": 0])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: Benches())
     func `a pause by Bellhop of a rule that is gone is no problem of the status, and holds if the rule comes back`(
-        _ kind: StoreUnderTest
+        _ bench: Bench
     ) async throws {
-        let bench = try kind.make()
         _ = try await register(bench)
         let own = Pause(.rule("a"), since: bench.now, reason: "too many keys", isByPerson: false)
         let byPerson = Pause(.rule("b"), since: bench.now, reason: "noisy")
@@ -54,9 +51,8 @@ import Testing
         #expect(try await bench.store.pauses() == [own, byPerson])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `paused writes are neither claimed nor due, and messages go on`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `paused writes are neither claimed nor due, and messages go on`(_ bench: Bench) async throws {
         let deliveries = [
             Sample.delivery(1, receiver: "snow", action: "comment"), Sample.delivery(2, receiver: "snow", action: "create"),
             Sample.delivery(3, receiver: "snow", action: "webhook"), Sample.delivery(4, receiver: "ops", action: "notify"),

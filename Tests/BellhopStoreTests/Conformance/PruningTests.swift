@@ -5,9 +5,8 @@ import Testing
 @Suite struct `Pruning` {
     private let retention = Retention(events: .seconds(100), deliveries: .seconds(100), forgotten: .seconds(1000))
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `old events are deleted, except unrouted ones and the newest`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `old events are deleted, except unrouted ones and the newest`(_ bench: Bench) async throws {
         try await bench.store.append((1...2500).map { Sample.event($0) } + [Sample.event(9999, at: bench.after(101))])
         let unrouted: Set<Int64> = [7, 1999]
         try await bench.store.route(Routing(routed: (1...2501).filter { !unrouted.contains($0) }))
@@ -20,10 +19,9 @@ import Testing
         #expect(try await bench.store.events(EventQuery(limit: 1)).map(\.sequence) == [2502])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a stop ends the deletion between two steps, and the next one goes on`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
-        let (store, retention, now) = (bench.store, retention, bench.after(101))
+    @Test(arguments: Benches())
+    func `a stop ends the deletion between two steps, and the next one goes on`(_ bench: Bench) async throws {
+        let (store, retention, now) = (try bench.store, retention, bench.after(101))
         try await store.append((1...2500).map { Sample.event($0) } + [Sample.event(9999, at: now)])
         try await store.route(Routing(routed: Array(1...2501)))
         let stopped = Task {
@@ -35,11 +33,8 @@ import Testing
         #expect(try await store.prune(retention, at: now) == 2500)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `events that a digest has not shown yet are kept, unless they are stale`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `events that a digest has not shown yet are kept, unless they are stale`(_ bench: Bench) async throws {
         let digest = RuleRegistration(name: "digest", revision: "1", readsEvents: true)
         try await bench.store.append((1...3).map { Sample.event($0) })
         _ = try await bench.store.register([digest, RuleRegistration(name: "rule", revision: "1")], at: bench.now)
@@ -60,9 +55,8 @@ import Testing
         #expect(try await bench.store.prune(retention, at: bench.after(1001)) == 1)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `old ended deliveries are deleted, except held ones`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `old ended deliveries are deleted, except held ones`(_ bench: Bench) async throws {
         try await bench.enqueue((1...5).map { Sample.delivery($0) } + [Sample.delivery(6, initial: .shadow)])
         let claims = try await bench.claim(4)
         try await bench.finish(claims[0], .done(Sample.receipt))
@@ -73,9 +67,8 @@ import Testing
         #expect(try await bench.states() == [.held, .running, .available])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `pruning a delivery removes its note and keeps other notes`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `pruning a delivery removes its note and keeps other notes`(_ bench: Bench) async throws {
         let deliveries = (1...2).map { Sample.delivery($0) }
         try await bench.enqueue(deliveries)
         for delivery in deliveries { try await bench.store.setNote(Delivery.notePrefix + delivery.id.text, to: ["refusals": 1]) }
@@ -87,9 +80,9 @@ import Testing
         #expect(try await bench.store.note("unproved") == 1)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `removed tasks, expired state and unused scopes are deleted in time`(_ kind: StoreUnderTest) async throws {
-        let bench = try await kind.opened()
+    @Test(arguments: Benches())
+    func `removed tasks, expired state and unused scopes are deleted in time`(_ bench: Bench) async throws {
+        try await bench.openScope()
         _ = try await bench.store.register([RuleRegistration(name: "rule", revision: "1")], at: bench.now)
         var first = Sample.poll([1, 2])
         first.events = []
@@ -111,16 +104,15 @@ import Testing
         // This process has opened the scope: a jump of the clock deletes nothing of a source that is polled.
         #expect(try await bench.store.prune(retention, at: bench.after(999_999)) == 0)
         #expect(try await bench.store.commit(Sample.poll([3], turn: 2)) != .superseded)
-        bench.tested.forgetOpenScopes()
+        try bench.tested.forgetOpenScopes()
         #expect(try await bench.store.prune(retention, at: bench.after(1001)) == 3)  // the scope and its tasks
         #expect(try await bench.store.status().sources.isEmpty)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: Benches())
     func `the keys of once of a removed rule stay as long as a removed task, and for good if the rule is added again`(
-        _ kind: StoreUnderTest
+        _ bench: Bench
     ) async throws {
-        let bench = try kind.make()
         let rules = ["gone", "back", "kept"].map { RuleRegistration(name: $0, revision: "1") }
         _ = try await bench.store.register(rules, at: bench.now)
         let keys = ["gone", "shadow/gone", "back", "shadow/back", "kept"].map { StateKey(rule: $0, kind: .once, key: "a") }
@@ -135,11 +127,8 @@ import Testing
         #expect(try await bench.store.prune(retention, at: bench.after(99_999)) == 0)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `expired state stays until the events and the timers of the time before are decided`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `expired state stays until the events and the timers of the time before are decided`(_ bench: Bench) async throws {
         _ = try await bench.store.register([RuleRegistration(name: "rule", revision: "1")], at: bench.now)
         let counted = StateKey(rule: "rule", kind: .count, key: "a")
         let timer = RuleTimer(RuleTimer.ID(rule: "rule", kind: .hold, key: "a"), due: bench.after(5))
@@ -154,9 +143,8 @@ import Testing
         #expect(try await bench.store.prune(Retention(), at: bench.after(3660)) == 1)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `the timers of a paused rule do not keep the state of others`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `the timers of a paused rule do not keep the state of others`(_ bench: Bench) async throws {
         _ = try await bench.store.register([RuleRegistration(name: "rule", revision: "1")], at: bench.now)
         let throttle = StateKey(rule: "other", kind: .throttle, key: "a")
         let timer = RuleTimer(RuleTimer.ID(rule: "rule", kind: .hold, key: "a"), due: bench.after(5))
@@ -176,17 +164,15 @@ import Testing
     func `a removed task is remembered as long as its events and deliveries are kept`(
         _ kind: StoreUnderTest, _ retention: Retention
     ) async throws {
-        let bench = try await kind.opened()
+        let bench = Bench(kind)
+        try await bench.openScope()
         _ = try await bench.store.commit(Sample.poll([], removing: [1]))
         #expect(try await bench.store.prune(retention, at: bench.after(1000)) == 0)
         #expect(try await bench.store.prune(retention, at: bench.after(1001)) == 1)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `many rows from when the clock was ahead do not protect old rows after them from pruning`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `many rows from when the clock was ahead do not protect old rows after them from pruning`(_ bench: Bench) async throws {
         let ahead = bench.after(99_999)
         func deliveries(_ numbers: ClosedRange<Int>, at time: Timestamp) -> [Delivery] {
             numbers.map { Sample.delivery($0, at: time, initial: .shadow) }
@@ -204,9 +190,9 @@ import Testing
         #expect(status.deliveries == [.shadow: 1100])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a removed task is remembered as long as a rule waits for it`(_ kind: StoreUnderTest) async throws {
-        let bench = try await kind.opened()
+    @Test(arguments: Benches())
+    func `a removed task is remembered as long as a rule waits for it`(_ bench: Bench) async throws {
+        try await bench.openScope()
         _ = try await bench.store.commit(Sample.poll([], removing: [1]))
         let wait = StateKey(rule: "rule", kind: .hold, key: "a")
         try await bench.store.route(

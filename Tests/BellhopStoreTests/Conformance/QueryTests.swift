@@ -3,9 +3,8 @@ import BellhopTesting
 import Testing
 
 @Suite struct `Queries of the store` {
-    @Test(arguments: StoreUnderTest.allCases)
-    func `events that cannot be read are skipped and counted`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `events that cannot be read are skipped and counted`(_ bench: Bench) async throws {
         try await bench.store.append((1...5).map { Sample.event($0) })
         try await bench.tested.corruptEvents([2, 5])
         let page = try await bench.store.events(EventQuery())
@@ -16,9 +15,8 @@ import Testing
         #expect(rest.isEmpty && rest.unreadable == 1 && rest.end == 5)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `the newest rows of a query are read in pages, oldest first`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `the newest rows of a query are read in pages, oldest first`(_ bench: Bench) async throws {
         try await bench.store.append((1...9).map { Sample.event($0, source: $0.isMultiple(of: 2) ? "even" : "odd") })
         #expect(try await bench.store.span(of: EventQuery(sources: ["none"])) == nil)
         #expect(try await bench.store.span(of: EventQuery(limit: 3)) == RowSpan(after: 6, through: 9))
@@ -37,11 +35,10 @@ import Testing
         #expect(all.map(\.place) == all.map(\.place).sorted() && deliveries.through == all.last?.place)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: Benches())
     func `the activity counts events and deliveries of each hour, and deliveries by their present state`(
-        _ kind: StoreUnderTest
+        _ bench: Bench
     ) async throws {
-        let bench = try kind.make()
         let hour = Sample.now.microseconds / 3_600_000_000
         try await bench.store.append((1...3).map { Sample.event($0) })
         let later = Sample.now + .seconds(3600)
@@ -54,9 +51,8 @@ import Testing
         #expect(try await bench.store.activity(since: later + .seconds(1)) == Activity(events: [], deliveries: [:]))
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `the status does not count expired events that are not pruned yet`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `the status does not count expired events that are not pruned yet`(_ bench: Bench) async throws {
         _ = try await bench.store.register([RuleRegistration(name: "r", revision: "1", waits: "w", maxKeys: 9)], at: bench.now)
         let writes = [StateKey.Kind.count, .match].flatMap { kind in
             [60, 120].map {
@@ -71,9 +67,9 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `the status counts events, deliveries and tasks`(_ kind: StoreUnderTest) async throws {
-        let bench = try await kind.opened()
+    @Test(arguments: Benches())
+    func `the status counts events, deliveries and tasks`(_ bench: Bench) async throws {
+        try await bench.openScope()
         _ = try await bench.store.commit(Sample.poll([1, 2, 3], at: bench.after(1)))
         try await bench.store.route(
             Routing(
@@ -93,11 +89,10 @@ import Testing
             ])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: Benches())
     func `the status says what each receiver has yet to receive, since when, and when and why the oldest was not received`(
-        _ kind: StoreUnderTest
+        _ bench: Bench
     ) async throws {
-        let bench = try kind.make()
         try await bench.enqueue([
             Sample.delivery(1, lane: "one"), Sample.delivery(2, receiver: "mail"), Sample.delivery(3, receiver: "page"),
         ])
@@ -131,9 +126,8 @@ import Testing
         #expect(left.map(\.isUnusable) == [true, false])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `events are found by type, source, task, id and time, oldest first`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `events are found by type, source, task, id and time, oldest first`(_ bench: Bench) async throws {
         let events = [
             Sample.event(1), Sample.event(2), Sample.event(1, type: .taskChanged, source: "mine", at: bench.after(60)),
             Event(id: Event.ID("odd_1%"), type: .loginEvent, source: "snow", subject: "snow", time: bench.now, data: [:]),
@@ -164,9 +158,8 @@ import Testing
         #expect(try await found(EventQuery(id: "odd%")).isEmpty)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `deliveries are found by state, rule, id and event, oldest first`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `deliveries are found by state, rule, id and event, oldest first`(_ bench: Bench) async throws {
         var other = Sample.delivery(3)
         other.id.rule = "another"
         let deliveries = [Sample.delivery(1), Sample.delivery(2, initial: .shadow), other]
@@ -182,8 +175,8 @@ import Testing
         #expect(try await found(DeliveryQuery(event: Sample.event(1).id)) == [deliveries[0]])
     }
 
-    @Test(arguments: StoreUnderTest.allCases) func `notes can be stored, read and deleted`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `notes can be stored, read and deleted`(_ bench: Bench) async throws {
         #expect(try await bench.store.note("a") == nil)
         try await bench.store.setNote("a", to: ["refused": true])
         try await bench.store.setNote("a", to: ["refused": false])
@@ -192,11 +185,8 @@ import Testing
         #expect(try await bench.store.note("a") == nil)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a digest has the newest selected events between two places, and the number of the others`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a digest has the newest selected events between two places, and the number of the others`(_ bench: Bench) async throws {
         try await bench.store.append(
             (1...1005).map { Sample.event($0, source: $0 == 1004 ? "other" : "tasks") }
                 + [Sample.event(1006, type: .scheduleDue), Sample.event(1007)])

@@ -33,9 +33,8 @@ import Testing
         try await bench.store.deliveries(DeliveryQuery(id: Sample.delivery(number).id.text)).first?.state
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a held message is not due before its end, and blocks no other of its lane`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a held message is not due before its end, and blocks no other of its lane`(_ bench: Bench) async throws {
         try await bench.enqueue([Self.message(1, lane: "a"), Self.message(2), Sample.delivery(3, lane: "a")])
         #expect(try await bench.store.nextRelease() == Self.end)
         #expect(try await bench.states() == [.quiet, .quiet, .available])
@@ -61,7 +60,7 @@ import Testing
         var acknowledgement = Self.closing(5)
         acknowledgement.arguments = .values(["thread": " INC1"])
         for settling in [Self.closing(5), acknowledgement] {
-            let bench = try kind.make()
+            let bench = Bench(kind)
             var waiting = Self.message(2, thread: "INC1", lane: "a", after: [1])
             (waiting.initial, waiting.runAt) = (.available, bench.now)
             try await bench.enqueue([
@@ -82,7 +81,7 @@ import Testing
     ) async throws {
         for isHeld in [false, true] {
             for isFine in [true, false] {
-                let bench = try kind.make()
+                let bench = Bench(kind)
                 let closing =
                     isHeld
                     ? Self.closing(3, after: [1], initial: .quiet(Delivery.KeptBack()), until: Self.end)
@@ -101,11 +100,8 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a dropped message that waited lets those behind it go on, and drops the steps after it`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a dropped message that waited lets those behind it go on, and drops the steps after it`(_ bench: Bench) async throws {
         var waiting = Self.message(2, thread: "INC1", lane: "a", after: [1])
         (waiting.initial, waiting.runAt) = (.available, bench.now)
         var behind = Sample.delivery(3, lane: "a", action: "notify")
@@ -116,9 +112,8 @@ import Testing
         #expect(try await Set(bench.claim().map(\.delivery.id)) == [Sample.delivery(1).id, behind.id])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a release is one transaction, and takes effect only once`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a release is one transaction, and takes effect only once`(_ bench: Bench) async throws {
         try await bench.enqueue((1...5).map { Self.message($0) })
         let silence = Silence(starts: bench.now, ends: bench.after(99_999), reason: "x", by: "ann").identified
         try await bench.store.add(silence, at: bench.now)
@@ -148,9 +143,8 @@ import Testing
         #expect(try await bench.claim().map(\.delivery.id) == [joined.id])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a release is refused if a silence that it used has ended`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a release is refused if a silence that it used has ended`(_ bench: Bench) async throws {
         let silence = Silence(starts: bench.now, ends: bench.after(99_999), reason: "x", by: "ann").identified
         try await bench.store.add(silence, at: bench.now)
         try await bench.enqueue([Self.message(1), Self.message(2)])
@@ -162,11 +156,8 @@ import Testing
         #expect(try await bench.states() == [.quiet, .quiet])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `the end of a message that was made while the clock was ahead is computed again only once`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `the end of a message that was made while the clock was ahead is computed again only once`(_ bench: Bench) async throws {
         var early = Self.message(1)
         early.createdAt = bench.after(600)
         try await bench.enqueue([early])
@@ -180,11 +171,8 @@ import Testing
         #expect(try await bench.store.deliveries(DeliveryQuery()).map(\.delivery.expires) == [end + .days(1)])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a message that is sent unchanged waits and expires as if its release had made it`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a message that is sent unchanged waits and expires as if its release had made it`(_ bench: Bench) async throws {
         try await bench.enqueue([Self.message(1)])
         await bench.clock.pass(3600 + 5 * 86_400)
         let held = try await bench.store.released(at: bench.now)
@@ -195,11 +183,10 @@ import Testing
         #expect(try await bench.store.status().backlog.map(\.since) == [bench.now])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: Benches())
     func `a held message that expires before the one message is sent is left out of it, and the others keep their notes`(
-        _ kind: StoreUnderTest
+        _ bench: Bench
     ) async throws {
-        let bench = try kind.make()
         var short = Self.message(1)
         short.expires = Self.end + .seconds(600)
         try await bench.enqueue([short, Self.message(2), Self.message(3)])
@@ -233,7 +220,7 @@ import Testing
     func `a message after a step with on_error stop waits for it, and is dropped if it dies`(_ kind: StoreUnderTest) async throws
     {
         for isFine in [true, false] {
-            let bench = try kind.make()
+            let bench = Bench(kind)
             try await bench.enqueue([Sample.delivery(1), Self.message(2, after: [1])])
             await bench.clock.pass(3600)
             let held = try await bench.store.released(at: bench.now)
@@ -249,7 +236,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a held message is dropped at once if the step before it dies`(_ kind: StoreUnderTest) async throws {
         for isFine in [true, false] {
-            let bench = try kind.make()
+            let bench = Bench(kind)
             try await bench.enqueue([Sample.delivery(1), Self.message(2, after: [1])])
             let claim = try #require(try await bench.claim().first)
             _ = try await bench.finish(claim, isFine ? .done(Sample.receipt) : .dead(Sample.failure))
@@ -258,9 +245,8 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a person sends a held message now, or drops it`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a person sends a held message now, or drops it`(_ bench: Bench) async throws {
         try await bench.enqueue([Self.message(1), Self.message(2), Sample.delivery(3), Self.message(4, after: [3])])
         #expect(try await bench.store.apply(.retry, to: [Self.message(1).id, Self.message(4).id], at: bench.now) == 2)
         #expect(try await bench.store.apply(.drop, to: [Self.message(2).id], at: bench.now) == 1)
@@ -269,9 +255,8 @@ import Testing
         #expect(try await Set(bench.claim().map(\.delivery.id)) == [Self.message(1).id, Sample.delivery(3).id])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `each receiver and each end has its own release, the earliest first`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `each receiver and each end has its own release, the earliest first`(_ bench: Bench) async throws {
         var other = Self.message(2)
         other.id.receiver = "board"
         try await bench.enqueue([Self.message(1), other, Self.message(3, until: Self.end - .seconds(5)), Self.message(4)])
@@ -287,9 +272,8 @@ import Testing
         #expect(groups[1][0].hasPrefix("board"))
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a release knows whether the conversation of a message has begun`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a release knows whether the conversation of a message has begun`(_ bench: Bench) async throws {
         var first = Sample.delivery(1, action: "notify")
         first.arguments = .message(Message(title: [.value("first")], thread: "INC1"))
         try await bench.enqueue([first])

@@ -11,9 +11,8 @@ import Testing
         RuleTimer(.init(rule: rule, kind: .schedule, key: key), due: due)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a new rule gets only the events after its first loading`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a new rule gets only the events after its first loading`(_ bench: Bench) async throws {
         #expect(try await bench.store.register([rule("old")], at: bench.now).since == ["old": 0])
         try await bench.store.append([Sample.event(1), Sample.event(2)])
         #expect(try await bench.store.register([rule("old"), rule("new")], at: bench.now).since == ["old": 0, "new": 2])
@@ -22,9 +21,8 @@ import Testing
         #expect(try await bench.store.register([rule("old"), rule("new")], at: bench.now).since == ["old": 0, "new": 2])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a rule that was removed and added again starts anew`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a rule that was removed and added again starts anew`(_ bench: Bench) async throws {
         _ = try await bench.store.register([rule("a", "@daily", next: bench.after(10))], at: bench.now)
         try await bench.store.append([Sample.event(1)])
         #expect(try await bench.store.register([], at: bench.now).since == [:])
@@ -34,9 +32,8 @@ import Testing
         #expect(try await bench.store.nextTimer() == bench.after(99))
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a timer survives a reload of its rule and starts anew if its schedule changes`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a timer survives a reload of its rule and starts anew if its schedule changes`(_ bench: Bench) async throws {
         _ = try await bench.store.register([rule("a", "0 8 * * *", next: bench.after(10))], at: bench.now)
         _ = try await bench.store.register([rule("a", "0 8 * * *", next: bench.after(500))], at: bench.after(400))
         #expect(try await bench.store.dueTimers(at: bench.after(9), limit: 9).isEmpty)
@@ -48,17 +45,15 @@ import Testing
         #expect(try await bench.store.nextTimer() == nil)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a timer set while the clock was ahead comes due by the corrected clock`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a timer set while the clock was ahead comes due by the corrected clock`(_ bench: Bench) async throws {
         _ = try await bench.store.register([rule("a", "0 8 * * *", next: bench.after(9999))], at: bench.after(9000))
         _ = try await bench.store.register([rule("a", "0 8 * * *", next: bench.after(10))], at: bench.now)
         #expect(try await bench.store.nextTimer() == bench.after(10))
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a timer fires once for each time it is due`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a timer fires once for each time it is due`(_ bench: Bench) async throws {
         _ = try await bench.store.register(
             [rule("late", "x", next: bench.after(2)), rule("early", "x", next: bench.after(1))], at: bench.now)
         let due = try await bench.store.dueTimers(at: bench.after(2), limit: 9)
@@ -72,9 +67,8 @@ import Testing
         #expect(try await bench.store.unrouted(limit: 9).map(\.event) == [event])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a batch of timers is refused if one has moved or is gone`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a batch of timers is refused if one has moved or is gone`(_ bench: Bench) async throws {
         _ = try await bench.store.register(
             [rule("moved", "x", next: bench.after(1)), rule("gone", "x", next: bench.after(1)), rule("c", "x", next: bench.now)],
             at: bench.now)
@@ -91,11 +85,8 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `timers due at the same moment are ordered by their rules, then by when they were set`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `timers due at the same moment are ordered by their rules, then by when they were set`(_ bench: Bench) async throws {
         _ = try await bench.store.register([rule("b"), rule("a")], at: bench.now)
         let keys = [("a", "2"), ("b", "1"), ("a", "1"), ("b", "2"), ("b", "3")]
         for (rule, key) in keys {
@@ -112,9 +103,8 @@ import Testing
         #expect(try await order(9) == ["a0", "a2", "a1", "b2", "b3", "b1"])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `timers that wait for a source or a rule are left out, and delay no others`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `timers that wait for a source or a rule are left out, and delay no others`(_ bench: Bench) async throws {
         _ = try await bench.store.register([rule("a"), rule("b")], at: bench.now)
         func set(_ kind: RuleTimer.Kind, _ rule: String, _ key: String, _ second: Int, source: String? = nil) -> TimerChange {
             let payload: JSON.Object = source.map { ["source": .string($0)] } ?? [:]
@@ -144,9 +134,8 @@ import Testing
         #expect(try await left { $0.rules = ["a", "none"] } == [3, 5, 6, 7])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `removing a rule ends all its timers and prevents new ones`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `removing a rule ends all its timers and prevents new ones`(_ bench: Bench) async throws {
         _ = try await bench.store.register([rule("a", "x", next: bench.after(5)), rule("b")], at: bench.now)
         try await bench.store.route(
             Routing(timers: [.set(timer("a", "k", due: bench.after(1))), .set(timer("b", "k", due: bench.after(3)))]))
@@ -159,11 +148,8 @@ import Testing
         #expect(try await bench.store.timers(ids) == [timer("b", "k", due: bench.after(3))])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `waits that begin by themselves begin for each source that is added, and for no other`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `waits that begin by themselves begin for each source that is added, and for no other`(_ bench: Bench) async throws {
         func begun(_ sources: String...) async throws -> [String] {
             let rule = RuleRegistration(name: "a", revision: "1", waits: "w", beginsByItself: true, sources: sources)
             _ = try await bench.store.register([rule], at: bench.now)
@@ -177,9 +163,8 @@ import Testing
         #expect(try await begun("x", "y") == ["existing x"])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `escalations keep their steps when their rule changes, and end when it is removed`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `escalations keep their steps when their rule changes, and end when it is removed`(_ bench: Bench) async throws {
         func changed(_ name: String, isOff: Bool = false) -> RuleRegistration {
             RuleRegistration(name: name, revision: "2", waits: isOff ? nil : "other", isOff: isOff)
         }
@@ -214,7 +199,7 @@ import Testing
     }
 
     @Test func `a hundred thousand due timers are read in batches, in order of time`() async throws {
-        let bench = try StoreUnderTest.inMemory.make()
+        let bench = Bench(.inMemory)
         _ = try await bench.store.register([rule("a")], at: bench.now)
         let count = 100_000
         try await bench.store.route(

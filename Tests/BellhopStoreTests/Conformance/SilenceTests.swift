@@ -23,9 +23,8 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a silence begins and ends with one event each, even if it is checked more often`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a silence begins and ends with one event each, even if it is checked more often`(_ bench: Bench) async throws {
         #expect(try await bench.store.add(Self.silence("later", from: 10, to: 20), at: bench.now))
         #expect(try await !bench.store.add(Self.silence("later", from: 10, to: 20), at: bench.now))
         var seen: [Int: [String]] = [:]
@@ -41,18 +40,16 @@ import Testing
         #expect(seen[25] == ["started later", "ended later 0"])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a silence that began and ended between two checks is reported once, in order`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a silence that began and ended between two checks is reported once, in order`(_ bench: Bench) async throws {
         try await bench.store.add(Self.silence("past", from: 10, to: 20), at: bench.now)
         await bench.clock.pass(3600)
         for _ in 1...2 { _ = try await bench.store.beginAndEndSilences([], at: bench.now) }
         #expect(try await silenceEvents(bench) == ["started past", "ended past 0"])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `deliveries that a silence keeps back are counted, never claimed, and pruned`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `deliveries that a silence keeps back are counted, never claimed, and pruned`(_ bench: Bench) async throws {
         let silence = Self.silence("now")
         try await bench.store.add(silence, at: bench.now)
         let kept = (1...3).map { Sample.delivery($0, initial: .silenced(by: silence.id)) }
@@ -70,9 +67,8 @@ import Testing
         #expect(try await bench.store.silences().isEmpty)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a batch is refused if a silence that it used has ended`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a batch is refused if a silence that it used has ended`(_ bench: Bench) async throws {
         let silence = Self.silence("now")
         try await bench.store.add(silence, at: bench.now)
         try await bench.store.append([Sample.event(1)])
@@ -83,9 +79,8 @@ import Testing
         #expect(try await bench.store.silences().map(\.kept) == [0])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a recurring silence begins at each of its times, and ends when its entry is gone`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a recurring silence begins at each of its times, and ends when its entry is gone`(_ bench: Bench) async throws {
         let entries = [try Self.entry("cleaning")]
         for _ in 0..<25 {
             _ = try await bench.store.beginAndEndSilences(entries, at: bench.now)
@@ -101,10 +96,8 @@ import Testing
         #expect(try await bench.store.silences().allSatisfy { $0.ended != nil })
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a recurring silence that a person ended does not begin again before its next time`(_ kind: StoreUnderTest) async throws
-    {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a recurring silence that a person ended does not begin again before its next time`(_ bench: Bench) async throws {
         let entries = [try Self.entry("cleaning")]
         _ = try await bench.store.beginAndEndSilences(entries, at: bench.now)
         let active = try #require(try await bench.store.silences().first { $0.silence.isActive(at: bench.now) })
@@ -117,11 +110,8 @@ import Testing
         #expect(try await silenceEvents(bench).count == 3)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `an entry that is written again makes its silences again, but not one that a person ended`(
-        _ kind: StoreUnderTest
-    ) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `an entry that is written again makes its silences again, but not one that a person ended`(_ bench: Bench) async throws {
         let entries = [try Self.entry("cleaning")]
         /// The silence that is active with these entries.
         func active(_ entries: [SilenceEntry]) async throws -> Silence? {
@@ -146,9 +136,8 @@ import Testing
         #expect(try await active(entries)?.starts == bench.now)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a clock that is set back begins and ends no silence twice`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a clock that is set back begins and ends no silence twice`(_ bench: Bench) async throws {
         try await bench.store.add(Self.silence("once", from: 0, to: 60), at: bench.now)
         for second in [0, 61, 30, 61, 0, 90] {
             _ = try await bench.store.beginAndEndSilences([], at: Sample.now + .seconds(second))

@@ -3,9 +3,8 @@ import BellhopTesting
 import Testing
 
 @Suite struct `Sources and their tasks` {
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a new scope has no tasks and no baseline`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a new scope has no tasks and no baseline`(_ bench: Bench) async throws {
         let memory = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         #expect(memory.turn == 0)
         #expect(!memory.hasBaseline)
@@ -14,9 +13,9 @@ import Testing
         #expect(memory.health == SourceHealth())
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a committed poll is stored completely, in the order of its listing`(_ kind: StoreUnderTest) async throws {
-        let bench = try await kind.opened()
+    @Test(arguments: Benches())
+    func `a committed poll is stored completely, in the order of its listing`(_ bench: Bench) async throws {
+        try await bench.openScope()
         var poll = Sample.poll([3, 1, 2])
         poll.definitions = poll.definitions.updated(to: ["priority": "text urgency", "state": "int state"])
         poll.present[1].revision = poll.definitions.revision
@@ -44,11 +43,9 @@ import Testing
         #expect(try await bench.store.tasks(in: [Sample.scope.id]) == [Sample.scope.id: poll.present.map(\.text.snapshot)])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `present tasks are read page by page, each once, all or those with a number or a key`(_ kind: StoreUnderTest)
-        async throws
-    {
-        let bench = try await kind.opened()
+    @Test(arguments: Benches())
+    func `present tasks are read page by page, each once, all or those with a number or a key`(_ bench: Bench) async throws {
+        try await bench.openScope()
         var poll = Sample.poll([3, 1, 2, 4])
         let other = SnapshotText(Snapshot(key: "x", number: "INC1002"))
         poll.present.append(.init(text: other, listed: .zero, content: .zero, generation: 1, refreshed: nil))
@@ -70,26 +67,26 @@ import Testing
         #expect(try await numbers("INC9").isEmpty)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a repeated commit of a poll is superseded and changes nothing`(_ kind: StoreUnderTest) async throws {
-        let bench = try await kind.opened()
+    @Test(arguments: Benches())
+    func `a repeated commit of a poll is superseded and changes nothing`(_ bench: Bench) async throws {
+        try await bench.openScope()
         _ = try await bench.store.commit(Sample.poll([1]))
         let before = try await bench.tested.dump()
         #expect(try await bench.store.commit(Sample.poll([1, 2])) == .superseded)
         #expect(try await bench.tested.dump() == before)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `an event that exists is not stored again, neither by the bus nor by a poll`(_ kind: StoreUnderTest) async throws {
-        let bench = try await kind.opened()
+    @Test(arguments: Benches())
+    func `an event that exists is not stored again, neither by the bus nor by a poll`(_ bench: Bench) async throws {
+        try await bench.openScope()
         #expect(try await bench.store.append([Sample.event(1), Sample.event(1), Sample.event(2)]) == 2)
         #expect(try await bench.store.commit(Sample.poll([1, 2, 3])) == .committed(turn: 1, newEvents: 1))
         #expect(try await bench.store.unrouted(limit: 10).map(\.event) == [1, 2, 3].map { Sample.event($0) })
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a removed task is remembered as removed until it returns`(_ kind: StoreUnderTest) async throws {
-        let bench = try await kind.opened()
+    @Test(arguments: Benches())
+    func `a removed task is remembered as removed until it returns`(_ bench: Bench) async throws {
+        try await bench.openScope()
         _ = try await bench.store.commit(Sample.poll([1, 2]))
         var leaving = Sample.poll([], turn: 1, at: bench.after(60))
         leaving.removed = [
@@ -118,11 +115,10 @@ import Testing
         #expect(known.map(\.key) == [Sample.key(2), Sample.key(1)])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: Benches())
     func `the status shows the scope that a source was opened with last, though the clock was ahead before`(
-        _ kind: StoreUnderTest
+        _ bench: Bench
     ) async throws {
-        let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.after(9999))
         var other = Sample.scope
         other.query = "active=true"
@@ -130,8 +126,8 @@ import Testing
         #expect(try await bench.store.status().sources.map(\.scope) == [other])
     }
 
-    @Test(arguments: StoreUnderTest.allCases) func `scopes do not share tasks`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `scopes do not share tasks`(_ bench: Bench) async throws {
         var other = Sample.scope
         other.user = "bob"
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
@@ -143,9 +139,9 @@ import Testing
         #expect(try await bench.store.status().sources.map(\.scope) == [other])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `task keys and event ids may be any text`(_ kind: StoreUnderTest) async throws {
-        let bench = try await kind.opened()
+    @Test(arguments: Benches())
+    func `task keys and event ids may be any text`(_ bench: Bench) async throws {
+        try await bench.openScope()
         let texts = ["x", "ABCDEF00ABCDEF00ABCDEF00ABCDEF00", "'; DROP TABLE task; --", "ключ", Fingerprint.zero.hex]
         var poll = Sample.poll([])
         poll.present = texts.map {
@@ -162,9 +158,8 @@ import Testing
         #expect(try await bench.store.remembered(texts.map { TaskKey($0) }, in: Sample.scope.id).count == texts.count)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `announced failures move to the present scope of the source`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `announced failures move to the present scope of the source`(_ bench: Bench) async throws {
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         var health = SourceHealth(
             failures: 3, failingSince: bench.now, lastError: "no route", announced: true, lastSuccess: bench.now)
@@ -179,9 +174,9 @@ import Testing
         #expect(again.health == SourceHealth(lastSuccess: bench.now))
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `the health of polls is stored together with their events`(_ kind: StoreUnderTest) async throws {
-        let bench = try await kind.opened()
+    @Test(arguments: Benches())
+    func `the health of polls is stored together with their events`(_ bench: Bench) async throws {
+        try await bench.openScope()
         let health = SourceHealth(failures: 3, failingSince: bench.now, lastError: "no route", announced: true)
         try await bench.store.setHealth(health, of: Sample.scope.id, events: [Sample.event(1, type: .sourceFailing)], rest: nil)
         let memory = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)

@@ -12,9 +12,8 @@ import Testing
         try await bench.store.route(Routing(state: writes))
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a value can be set, replaced and deleted`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a value can be set, replaced and deleted`(_ bench: Bench) async throws {
         #expect(try await write(set(key, 1), set(key, ["at": 2]), to: bench) == .stored)
         #expect(try await bench.store.state(for: [key]) == [key: ["at": 2]])
         #expect(try await write(StateWrite(key, .delete), to: bench) == .stored)
@@ -22,9 +21,8 @@ import Testing
         #expect(try await write(StateWrite(key, .delete), to: bench) == .stored)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a key is read with its elements, without those of longer keys`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a key is read with its elements, without those of longer keys`(_ bench: Bench) async throws {
         var longer = key
         longer.key += "2"
         _ = try await write(set(key.at("a"), 1), set(key.at("b"), 2), set(longer, 3), set(longer.at("a"), 4), to: bench)
@@ -37,7 +35,7 @@ import Testing
 
     @Test(arguments: StoreUnderTest.allCases, [1, 3, 50])
     func `the waits of several rules are found among few and among many keys`(_ kind: StoreUnderTest, _ count: Int) async throws {
-        let bench = try kind.make()
+        let bench = Bench(kind)
         func wait(_ rule: String, _ key: Int) -> StateKey { StateKey(rule: rule, kind: .hold, key: "\(key)") }
         let others = StateKey(rule: "a", kind: .count, key: "1", element: "e")
         _ = try await write(
@@ -50,9 +48,8 @@ import Testing
         #expect(try await bench.store.waits(for: [:]).isEmpty)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a write that expects the stored value is stored`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a write that expects the stored value is stored`(_ bench: Bench) async throws {
         #expect(try await write(set(key, ["a": 1.0, "b": .null], expecting: .absent), to: bench) == .stored)
         #expect(try await write(set(key, 2, expecting: .value(["a": 1.0, "b": .null])), to: bench) == .stored)
         #expect(try await write(StateWrite(key, .delete, expecting: .value(2)), to: bench) == .stored)
@@ -66,7 +63,7 @@ import Testing
     {
         for expected in [StateWrite.Expectation.absent, .value(2)] {
             for change in [StateWrite.Change.set(9, expires: nil), .delete] {
-                let bench = try kind.make()
+                let bench = Bench(kind)
                 try await bench.store.append([Sample.event(1)])
                 _ = try await write(set(key, 1), to: bench)
                 let before = try await bench.tested.dump()
@@ -82,17 +79,15 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a write that expects a deleted value is a conflict`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a write that expects a deleted value is a conflict`(_ bench: Bench) async throws {
         #expect(try await write(set(key, 2, expecting: .value(1)), to: bench) == .conflict(.state(key)))
         #expect(try await write(StateWrite(key, .delete, expecting: .value(1)), to: bench) == .conflict(.state(key)))
         #expect(try await bench.store.state(for: [key]).isEmpty)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a conflict does not undo concurrent writes`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a conflict does not undo concurrent writes`(_ bench: Bench) async throws {
         let results = try await withThrowingTaskGroup { group in
             for number in 1...20 {
                 group.addTask {

@@ -10,9 +10,8 @@ import Testing
             notifying: cause == .refusal ? "mail" : nil)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a pause that many attempts cause is stored once, with its event and its message`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a pause that many attempts cause is stored once, with its event and its message`(_ bench: Bench) async throws {
         try await bench.enqueue((1...3).map { Sample.delivery($0) })
         let claims = try await bench.claim()
         let failure = Failure(.goneOrHidden, .pauseReceiver, "404.")
@@ -28,9 +27,8 @@ import Testing
         #expect(records.map(\.attempts) == [1, 1, 1, 0])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a pause is stored even if the lease was lost, completely or not at all`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a pause is stored even if the lease was lost, completely or not at all`(_ bench: Bench) async throws {
         try await bench.enqueue([Sample.delivery(1)])
         let claim = try #require(try await bench.claim(for: 1).first)
         await bench.clock.pass(2)
@@ -47,9 +45,8 @@ import Testing
         #expect(try await bench.store.deliveries(DeliveryQuery()).count == 2)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `resuming ends all pauses of a receiver, but no rest, and emits an event`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `resuming ends all pauses of a receiver, but no rest, and emits an event`(_ bench: Bench) async throws {
         #expect(try await bench.store.pause(pause(.refusal, at: bench.now)))
         #expect(try await bench.store.pause(pause(.person, at: bench.now)))
         #expect(try await bench.store.pause(pause(.person, at: bench.after(1))) == false)
@@ -67,7 +64,7 @@ import Testing
     func `a pause that reaches the store after the receiver was resumed is not stored`(_ kind: StoreUnderTest, _ wasStored: Bool)
         async throws
     {
-        let bench = try kind.make()
+        let bench = Bench(kind)
         let late = pause(.refusal, at: bench.now)
         if wasStored { #expect(try await bench.store.pause(late)) }
         await bench.clock.pass(5)
@@ -82,9 +79,8 @@ import Testing
         #expect(try await bench.store.status().stops.map(\.stop) == [next.stop])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `stops of a run whose clock was ahead count from the next start`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `stops of a run whose clock was ahead count from the next start`(_ bench: Bench) async throws {
         let ahead = bench.after(365 * 86_400)
         let rest = ReceiverStop(receiver: "chat", cause: .rest, since: ahead, until: ahead + .seconds(60), reason: "429")
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
@@ -98,9 +94,8 @@ import Testing
         #expect(try await bench.store.stops().map(\.cause) == [.rest])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a person's pause takes effect even if the clock was set back since a resumption`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a person's pause takes effect even if the clock was set back since a resumption`(_ bench: Bench) async throws {
         #expect(try await bench.store.pause(pause(.person, at: bench.now)))
         #expect(try await bench.store.resume(receiver: "chat", at: bench.after(3600)))
         let again = pause(.person, at: bench.after(1))
@@ -108,9 +103,8 @@ import Testing
         #expect(try await bench.store.stops() == [again.stop])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a rule with few deliveries gets its turn beside one with thousands`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a rule with few deliveries gets its turn beside one with thousands`(_ bench: Bench) async throws {
         try await bench.enqueue((1...2000).map { Sample.delivery($0, rule: "busy") })
         await bench.clock.pass(60)
         try await bench.enqueue((2001...2003).map { Sample.delivery($0, rule: "calm", at: bench.now) })
@@ -128,9 +122,8 @@ import Testing
         #expect(seen.count == 12)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a claim uses all its room while deliveries are due`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a claim uses all its room while deliveries are due`(_ bench: Bench) async throws {
         try await bench.enqueue((1...40).map { Sample.delivery($0, rule: $0 <= 38 ? "busy" : "calm \($0)") })
         let claimed = try await bench.claim(limit: 30, quotas: ["chat": ClaimQuota(attempts: 30)], others: 0)
         #expect(claimed.claims.count == 30)

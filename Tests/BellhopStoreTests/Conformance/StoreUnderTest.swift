@@ -1,5 +1,6 @@
 import BellhopCore
 import BellhopTesting
+import Synchronization
 import Testing
 
 /// A kind of store that keeps every promise of ``Store``; each is tested on all kinds.
@@ -8,23 +9,40 @@ enum StoreUnderTest: String, CaseIterable, CustomTestStringConvertible {
     case onDisk = "SQLite on disk"
 
     var testDescription: String { rawValue }
-
-    func make() throws -> Bench { Bench(tested: try SQLiteUnderTest(self)) }
-
-    /// A store that knows the scope of the samples.
-    func opened() async throws -> Bench {
-        let bench = try make()
-        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
-        return bench
-    }
 }
 
-/// A new store with a clock.
-struct Bench {
-    let tested: SQLiteUnderTest
-    let clock = TestClock()
+/// The argument of a test: a bench for each kind of store. Each reading makes a new one, which is gone after its test.
+struct Benches: RandomAccessCollection, Sendable {
+    var startIndex: Int { 0 }
+    var endIndex: Int { StoreUnderTest.allCases.count }
+    subscript(place: Int) -> Bench { Bench(StoreUnderTest.allCases[place]) }
+}
 
-    var store: any Store { tested.store }
+/// A new store with a clock. A class with a mutex, because the store is opened when the test first uses it.
+final class Bench: Sendable, CustomTestStringConvertible {
+    let clock = TestClock()
+    private let kind: StoreUnderTest
+    private let opened = Mutex<SQLiteUnderTest?>(nil)
+
+    init(_ kind: StoreUnderTest) { self.kind = kind }
+
+    var testDescription: String { kind.testDescription }
+
+    var tested: SQLiteUnderTest {
+        get throws {
+            try opened.withLock { opened in
+                let tested = try opened ?? SQLiteUnderTest(kind)
+                opened = tested
+                return tested
+            }
+        }
+    }
+
+    var store: any Store { get throws { try tested.store } }
+
+    /// Opens the scope of the samples.
+    func openScope() async throws { _ = try await store.open(Sample.scope, source: "tasks", at: now) }
+
     var now: Timestamp { clock.now }
     func after(_ seconds: Int) -> Timestamp { clock.now + .seconds(seconds) }
 
@@ -64,6 +82,7 @@ struct Bench {
         includingReads: Bool = false, _ work: () async throws -> Value,
         afterFailure check: (_ count: Int) async throws -> Void = { _ in }
     ) async throws -> (value: Value, failures: Int) {
+        let tested = try tested
         var count = 1
         while true {
             tested.fail(statement: count, includingReads: includingReads)

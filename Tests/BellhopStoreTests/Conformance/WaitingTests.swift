@@ -10,9 +10,8 @@ import Testing
 
     private func claimed(_ bench: Bench) async throws -> [Delivery.ID] { try await bench.claim().map(\.delivery.id) }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a delivery waits until all those before it are done, and is then due at once`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a delivery waits until all those before it are done, and is then due at once`(_ bench: Bench) async throws {
         let waiting = Sample.delivery(3, after: [1, 2])
         try await bench.enqueue([Sample.delivery(1), Sample.delivery(2), waiting])
         #expect(try await bench.store.deliveries(DeliveryQuery(states: [.waiting])).map(\.delivery) == [waiting])
@@ -32,9 +31,8 @@ import Testing
         #expect(freed[0].attempt.number == 1)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a dead delivery drops all deliveries behind it, with the reason`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a dead delivery drops all deliveries behind it, with the reason`(_ bench: Bench) async throws {
         try await bench.enqueue([
             Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]),
             Sample.delivery(5),
@@ -51,9 +49,8 @@ import Testing
         #expect(try await bench.store.status().deliveries == [.dead: 1, .done: 1, .dropped: 2, .running: 1])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `retrying all dead deliveries of a run completes it`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `retrying all dead deliveries of a run completes it`(_ bench: Bench) async throws {
         try await bench.enqueue([
             Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]),
         ])
@@ -75,9 +72,8 @@ import Testing
         #expect(try await bench.states() == [.done, .done, .done, .done])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `dropping a delivery drops the deliveries behind it for good`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `dropping a delivery drops the deliveries behind it for good`(_ bench: Bench) async throws {
         try await bench.enqueue([
             Sample.delivery(1), Sample.delivery(2, after: [1]), Sample.delivery(3, after: [2]),
             Sample.delivery(4, after: [1]),
@@ -98,7 +94,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `deliveries behind a held one wait until a person decides`(_ kind: StoreUnderTest) async throws {
         for decision in [DeliveryCommand.retry, .drop] {
-            let bench = try kind.make()
+            let bench = Bench(kind)
             try await bench.enqueue([Sample.delivery(1), Sample.delivery(2, after: [1])])
             try await bench.finish(try await bench.claim()[0], .held(Sample.failure))
             #expect(try await bench.states() == [.held, .waiting])
@@ -108,9 +104,8 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `the first state of a delivery depends on those it waits for`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `the first state of a delivery depends on those it waits for`(_ bench: Bench) async throws {
         try await bench.enqueue([
             Sample.delivery(1, initial: .dead(Sample.failure)), Sample.delivery(2, after: [1]),
             Sample.delivery(3, after: [2]),
@@ -127,9 +122,8 @@ import Testing
         #expect(try await bench.states() == [.available, .waiting, .waiting, .shadow, .done, .done, .shadow, .dead, .running])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a waiting delivery keeps its place in its rule and blocks no other rule`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a waiting delivery keeps its place in its rule and blocks no other rule`(_ bench: Bench) async throws {
         try await bench.enqueue([Sample.delivery(1), Sample.delivery(2, lane: "a", after: [1])])
         try await bench.enqueue([
             Sample.delivery(3, lane: "a"), Sample.delivery(4, lane: "a", rule: "other"),
@@ -148,9 +142,8 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a delivery behind a held one blocks no others, and later takes its place again`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a delivery behind a held one blocks no others, and later takes its place again`(_ bench: Bench) async throws {
         try await bench.enqueue([
             Sample.delivery(1), Sample.delivery(2, after: [1]), Sample.delivery(3, lane: "a", after: [2]),
             Sample.delivery(4, lane: "a"), Sample.delivery(5, lane: "a"), Sample.delivery(6, lane: "a"),
@@ -168,9 +161,8 @@ import Testing
         #expect(try await claimed(bench) == ids(5))
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `deliveries of one lane are done in order if one waits for another`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `deliveries of one lane are done in order if one waits for another`(_ bench: Bench) async throws {
         try await bench.enqueue([
             Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a", after: [1]), Sample.delivery(3, lane: "a"),
         ])
@@ -181,9 +173,8 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a freed delivery is not claimed before its own time`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `a freed delivery is not claimed before its own time`(_ bench: Bench) async throws {
         var later = Sample.delivery(2, after: [1])
         later.runAt = bench.after(60)
         try await bench.enqueue([Sample.delivery(1), later])
@@ -192,8 +183,8 @@ import Testing
         #expect(try await bench.store.nextDue(excluding: []) == bench.after(60))
     }
 
-    @Test(arguments: StoreUnderTest.allCases) func `deleting a delivery deletes its waits`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `deleting a delivery deletes its waits`(_ bench: Bench) async throws {
         try await bench.enqueue([
             Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]),
         ])
@@ -209,9 +200,8 @@ import Testing
         #expect(try await claimed(bench) == ids(5, 6, 7))
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `an unreadable delivery is dead, and those behind it are dropped`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
+    @Test(arguments: Benches())
+    func `an unreadable delivery is dead, and those behind it are dropped`(_ bench: Bench) async throws {
         try await bench.enqueue([Sample.delivery(1), Sample.delivery(2, after: [1])])
         try await bench.tested.corrupt(Sample.delivery(1).id)
         #expect(try await claimed(bench) == [])

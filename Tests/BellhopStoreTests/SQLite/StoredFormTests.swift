@@ -47,10 +47,9 @@ import Testing
         #"{"v":1,"revision":"","retry":[1,2,3],"message":{}}"#,
     ])
     func `a delivery in an unknown form becomes dead and visible, and its lane goes on`(_ body: String) async throws {
-        let tested = try SQLiteUnderTest()
-        let bench = Bench(tested: tested)
+        let bench = Bench(.inMemory)
         try await bench.enqueue([Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a")])
-        try await tested.setBody(of: Sample.delivery(1).id, to: body)
+        try await bench.tested.setBody(of: Sample.delivery(1).id, to: body)
         #expect(try await bench.claim().isEmpty)
         let record = try await bench.store.deliveries(DeliveryQuery(states: [.dead]))[0]
         #expect(record.delivery.id == Sample.delivery(1).id)
