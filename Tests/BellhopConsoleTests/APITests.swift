@@ -8,6 +8,10 @@ import Testing
 @testable import BellhopConsole
 
 @Suite struct `The API` {
+    let fixture: ConsoleFixture
+
+    init() async throws { fixture = try await ConsoleFixture() }
+
     /// Values for the parameters of paths.
     private func target(
         _ operation: BellhopConsole.Operation, _ events: [Event], _ deliveries: [JSON], silence: String = "0123456789ab"
@@ -30,7 +34,6 @@ import Testing
     ]
 
     @Test func `every operation answers with a status and a body that the document announces`() async throws {
-        let fixture = try await ConsoleFixture()
         let events = try await fixture.happen("A printer burns", "Another")
         let deliveries = await fixture.api("GET", "/deliveries").json["deliveries"]?.asArray ?? []
         #expect(deliveries.count == 2)
@@ -54,7 +57,6 @@ import Testing
     }
 
     @Test func `the document has each operation once, and only schemas that it defines`() async throws {
-        let fixture = try await ConsoleFixture()
         let document = try #require(await fixture.api("GET", "/openapi.json").json.asObject)
         let text = JSON.object(document).text
         #expect(Set(Operations.all.map(\.id)).count == Operations.all.count)
@@ -71,7 +73,6 @@ import Testing
     }
 
     @Test func `an unknown address, method, parameter or member is refused with the known ones`() async throws {
-        let fixture = try await ConsoleFixture()
         #expect(await fixture.api("GET", "/nothing").status == 404)
         let wrong = await fixture.api("DELETE", "/status")
         #expect(wrong.status == 405 && wrong.answer.field("Allow") == "GET")
@@ -95,7 +96,6 @@ import Testing
     }
 
     @Test func `pages of events show each event once, even while others arrive`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<25).map { "Task \($0)" })
         var later = 100
         for path in ["/events", "/events?where=true"] {
@@ -113,7 +113,6 @@ import Testing
     }
 
     @Test func `an id with which several events begin is refused, as an empty one is`() async throws {
-        let fixture = try await ConsoleFixture()
         // More than the sixteen first digits that an id may have.
         let events = try await fixture.happen((0..<17).map { "Task \($0)" })
         let starts = Dictionary(grouping: events) { String($0.id.text.prefix(1)) }
@@ -130,7 +129,6 @@ import Testing
     }
 
     @Test func `a search takes a condition of the rules, and a wrong condition is explained`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer", "Scanner", "Printer"])
         func numbers(_ when: String) async -> [String] {
             let page = await fixture.api("GET", "/events?where=" + PercentEncoding.encode(when)).json
@@ -153,7 +151,6 @@ import Testing
     }
 
     @Test func `an answer that has not changed is not sent again`() async throws {
-        let fixture = try await ConsoleFixture()
         let first = await fixture.api("GET", "/rules").answer
         let tag = try #require(first.field("ETag"))
         let second = await fixture.api("GET", "/rules", headers: [("If-None-Match", tag)]).answer
@@ -166,7 +163,6 @@ import Testing
     }
 
     @Test func `a search ends at its time limit, and says where the next one continues`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<10).map { "Printer \($0)" })
         let book = try #require(fixture.view.book())
         let search = FilteredEvents(try EventFilter("true", context: book.context), EventQuery(limit: 100))
@@ -188,7 +184,6 @@ import Testing
     }
 
     @Test func `inquiries of the command line get the rows of the control socket`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer", "Scanner"])
         let answer = await fixture.api("POST", "/inquiries", body: Inquiry.events(EventQuery()).json).answer
         #expect(answer.field("X-Accel-Buffering") == "no")

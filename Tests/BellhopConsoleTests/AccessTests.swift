@@ -6,8 +6,11 @@ import Testing
 @testable import BellhopConsole
 
 @Suite struct `Access to the console` {
+    let fixture: ConsoleFixture
+
+    init() async throws { fixture = try await ConsoleFixture() }
+
     @Test func `without a login, pages lead to the login, and forms and the API refuse`() async throws {
-        let fixture = try await ConsoleFixture()
         try await fixture.happen("A printer burns")
         for page in Pages.all {
             let answer = await fixture.desk.answer(ConsoleRequest("GET", page.path))
@@ -47,7 +50,6 @@ import Testing
     ]
 
     @Test func `a role allows only its actions`() async throws {
-        let fixture = try await ConsoleFixture()
         // What every user may send changes nothing, except that it ends the user's own session.
         let harmless = Operations.all.filter { $0.role == .viewer && $0.method != .get }.map(\.id)
         #expect(Set(harmless) == ["inquire", "previewSilence"])
@@ -71,7 +73,6 @@ import Testing
     }
 
     @Test func `a silence made through the console has the name of the token's user`() async throws {
-        let fixture = try await ConsoleFixture()
         let silence = Silence(
             when: nil, starts: fixture.clock.now, ends: fixture.clock.now + .seconds(60), reason: "x", by: "somebody else")
         let body = Inquiry.addSilence(silence).json
@@ -81,14 +82,12 @@ import Testing
     }
 
     @Test func `a receiver that does not exist cannot be paused`() async throws {
-        let fixture = try await ConsoleFixture()
         let pausing = Inquiry.pause(.receiver("nosuch"), reason: "").json
         #expect(await fixture.api("POST", "/inquiries", as: .operator, body: pausing).status == 404)
         #expect(try await fixture.store.stops().isEmpty)
     }
 
     @Test func `after ten wrong tokens an address waits a minute, unless it sends a token made by Bellhop`() async throws {
-        let fixture = try await ConsoleFixture()
         let random = try await fixture.addToken("eve")
         let chosen = ConsoleFixture.tokens[.viewer] ?? ""
         for number in 0..<Authenticator.maxFailures {
@@ -106,7 +105,6 @@ import Testing
     }
 
     @Test func `after the clock was set back, no address waits until the old time comes again`() async throws {
-        let fixture = try await ConsoleFixture()
         let token = try #require(ConsoleFixture.tokens[.viewer])
         for _ in 0..<Authenticator.maxFailures { #expect(await fixture.status(with: "wrong") == 401) }
         #expect(await fixture.status(with: token) == 429)
@@ -137,7 +135,6 @@ import Testing
     @Test func `a token made by a command and its sessions work until it is removed, and the store has only its hash`()
         async throws
     {
-        let fixture = try await ConsoleFixture()
         let token = try await fixture.addToken("eve", .operator)
         let browser = try await fixture.logIn(with: token)
         #expect(await fixture.status(with: token) == 200)
@@ -154,7 +151,6 @@ import Testing
     }
 
     @Test func `tokens that are added and removed at the same time are all added and removed`() async throws {
-        let fixture = try await ConsoleFixture()
         for number in 0..<10 { _ = try await fixture.addToken("old \(number)") }
         try await withThrowingTaskGroup { group in
             for number in 0..<10 {
@@ -167,7 +163,6 @@ import Testing
     }
 
     @Test func `a token's name is printable, and no user of bellhop.yaml has it`() async throws {
-        let fixture = try await ConsoleFixture()
         func add(_ name: String) async throws -> String {
             let token = ConsoleToken(name: name, role: .viewer, hash: "x", created: fixture.clock.now)
             let answer = await fixture.api("POST", "/inquiries", as: .admin, body: Inquiry.addToken(token).json).answer
@@ -183,7 +178,6 @@ import Testing
     }
 
     @Test func `a live stream ends soon after its token was removed, or its user logged out`() async throws {
-        let fixture = try await ConsoleFixture()
         func watch(_ field: (String, String)) async throws -> any ConsoleStream {
             let request = ConsoleRequest("GET", "/api/v1/events/stream?after=0", headers: [field])
             var stream = try await fixture.desk.answer(request).stream
@@ -208,7 +202,6 @@ import Testing
     }
 
     @Test func `too many logins of a user end only sessions of this user`() async throws {
-        let fixture = try await ConsoleFixture()
         let admin = try await fixture.logIn(as: .admin)
         let first = try await fixture.logIn(as: .viewer)
         await fixture.clock.advance(by: .seconds(1))
@@ -218,7 +211,6 @@ import Testing
     }
 
     @Test func `a session ends when its user logs out, and after twelve hours without a request`() async throws {
-        let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .viewer)
         await fixture.clock.advance(by: Authenticator.idle - .seconds(1))
         #expect(await browser.get("/").status == 200)
@@ -234,7 +226,6 @@ import Testing
     }
 
     @Test func `another site's page cannot act in the name of a user`() async throws {
-        let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .admin)
         let elsewhere = [("Origin", "https://evil.example"), ("Host", "127.0.0.1:8090")]
         for act in Pages.acts {
@@ -261,7 +252,6 @@ import Testing
     }
 
     @Test func `another site's page cannot log a browser in`() async throws {
-        let fixture = try await ConsoleFixture()
         func logIn(_ headers: (name: String, value: String)...) async -> ConsoleAnswer {
             await fixture.sendLogin(headers: [("Host", "127.0.0.1:8090")] + headers)
         }
@@ -285,7 +275,6 @@ import Testing
     }
 
     @Test func `a browser keeps the cookie longer than the console keeps an idle session`() async throws {
-        let fixture = try await ConsoleFixture()
         let cookie = try #require(await fixture.sendLogin().field("Set-Cookie"))
         let age = try #require(cookie.firstRange(of: "Max-Age=")).upperBound
         #expect(cookie[age...].prefix { $0.isNumber } == "\(400 * 86_400)")
@@ -307,7 +296,6 @@ import Testing
     }
 
     @Test func `credentials for a proxy hide neither the login page nor a session, and give no access`() async throws {
-        let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .viewer)
         let basic = (name: "Authorization", value: Base64.basic(username: "ada", password: "secret"))
         let cookie = (name: "Cookie", value: browser.cookie)
@@ -327,14 +315,12 @@ import Testing
     }
 
     @Test func `a login with a token never redirects to another site`() async throws {
-        let fixture = try await ConsoleFixture()
         for next in ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)"] {
             #expect(await fixture.sendLogin(next: next).field("Location") == "/")
         }
     }
 
     @Test func `the audit records each act with the person's name`() async throws {
-        let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .operator)
         #expect(await browser.post("/rules/acknowledge/pause", [("reason", "too loud")]).status == 303)
         #expect(await browser.post("/writes/pause").status == 303)
@@ -347,7 +333,6 @@ import Testing
     }
 
     @Test func `a stored token is not accepted while bellhop.yaml gives its name to a user`() async throws {
-        let fixture = try await ConsoleFixture()
         let token = ConsoleToken.random()
         let stored = ConsoleToken(
             name: "the operator", role: .admin, hash: ConsoleToken.hash(of: token), created: fixture.clock.now)

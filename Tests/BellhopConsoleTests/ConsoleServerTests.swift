@@ -14,6 +14,10 @@ import Testing
 @testable import BellhopConsole
 
 @Suite(.timeLimit(.minutes(5))) struct `The console's server` {
+    let fixture: ConsoleFixture
+
+    init() async throws { fixture = try await ConsoleFixture() }
+
     private static let logger: Logger = {
         var logger = Logger(label: "console") { _ in SwiftLogNoOpLogHandler() }
         logger.logLevel = .critical
@@ -53,7 +57,6 @@ import Testing
     }
 
     @Test func `pages, the API and files are served, and a large body is refused`() async throws {
-        let fixture = try await ConsoleFixture()
         try await serve(fixture) { address, _ in
             let client = HTTPClient.shared
             let login = try await client.execute(HTTPClientRequest(url: address + "/login"), timeout: .seconds(20))
@@ -76,7 +79,6 @@ import Testing
     }
 
     @Test func `a large body is read only from senders with a valid token`() async throws {
-        let fixture = try await ConsoleFixture()
         try await serve(fixture) { address, _ in
             let token = ConsoleFixture.tokens[.operator] ?? ""
             func status(_ size: Int, _ headers: [(String, String)] = []) async throws -> UInt {
@@ -99,7 +101,6 @@ import Testing
     }
 
     @Test func `a browser whose large form is refused gets a page`() async throws {
-        let fixture = try await ConsoleFixture()
         try await serve(fixture) { address, _ in
             var form = HTTPClientRequest(url: address + "/workbench")
             form.method = .POST
@@ -111,7 +112,6 @@ import Testing
     }
 
     @Test func `a large body is read in a session, and a wrong token before one counts as wrong`() async throws {
-        let fixture = try await ConsoleFixture()
         let cookie = try await fixture.logIn(as: .viewer).cookie
         #expect(await fixture.desk.refusal(ofLargeBody: ConsoleRequest("POST", "/login", headers: [("Cookie", cookie)])) == nil)
         #expect(await fixture.desk.refusal(ofLargeBody: ConsoleRequest("POST", "/login")) == .needsToken)
@@ -122,7 +122,6 @@ import Testing
     }
 
     @Test func `events arrive as they happen, and a server that stops ends the stream`() async throws {
-        let fixture = try await ConsoleFixture()
         try await serve(fixture) { address, stop in
             let answer = try await HTTPClient.shared.execute(
                 self.request(address + "/api/v1/events/stream?after=0"), timeout: .seconds(20))
@@ -138,7 +137,6 @@ import Testing
     }
 
     @Test func `a login sent by a page of another site is refused`() async throws {
-        let fixture = try await ConsoleFixture()
         try await serve(fixture) { address, _ in
             func status(of origin: String) async throws -> UInt {
                 var request = HTTPClientRequest(url: address + "/login")
@@ -154,7 +152,6 @@ import Testing
     }
 
     @Test func `a request of HTTP 1.0 that expects 100 Continue gets only its answer`() async throws {
-        let fixture = try await ConsoleFixture()
         try await serve(fixture) { address, _ in
             let port = try #require(address.split(separator: ":").last.flatMap { Int($0) })
             let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -180,7 +177,6 @@ import Testing
 
     @Test(arguments: [(certificate, otherKey), (certificate, ""), ("", otherKey), ("garbage", "garbage")])
     func `a certificate and a key that do not match are reported`(_ certificate: String, _ key: String) async throws {
-        let fixture = try await ConsoleFixture()
         let folder = try TemporaryFolder()
         let files = (try folder.write("cert.pem", certificate), try folder.write("key.pem", key))
         var configuration = fixture.view.configuration
@@ -224,7 +220,6 @@ import Testing
     }
 
     @Test func `an address in use is reported in one sentence`() async throws {
-        let fixture = try await ConsoleFixture()
         try await serve(fixture) { address, _ in
             var configuration = fixture.view.configuration
             configuration.place?.port = Int(address.split(separator: ":").last ?? "") ?? 0

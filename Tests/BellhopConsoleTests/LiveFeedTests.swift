@@ -10,6 +10,10 @@ import Testing
 @testable import BellhopConsole
 
 @Suite(.timeLimit(.minutes(5))) struct `The live stream` {
+    let fixture: ConsoleFixture
+
+    init() async throws { fixture = try await ConsoleFixture() }
+
     /// The sequences of the events and notes in a piece of the stream.
     private static func sequences(_ text: String) -> [Int64] {
         text.split(separator: "\n\n").filter { $0.contains("\ndata: ") }.compactMap { event in
@@ -25,7 +29,6 @@ import Testing
     }
 
     @Test func `each viewer sees each event once, even if it comes late, is slow or was away`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<5).map { "Before \($0)" })
         let feed = fixture.feed
         let following = Task { await fixture.feed.follow() }
@@ -45,7 +48,6 @@ import Testing
     }
 
     @Test func `a viewer beyond the end of the bus is informed that it was replaced, and gets new events`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<5).map { "Before \($0)" })
         let following = Task { await fixture.feed.follow() }
         defer { following.cancel() }
@@ -58,7 +60,6 @@ import Testing
     }
 
     @Test func `many viewers that reconnect while events arrive miss no event`() async throws {
-        let fixture = try await ConsoleFixture()
         let feed = fixture.feed
         let following = Task { await fixture.feed.follow() }
         defer { following.cancel() }
@@ -88,7 +89,6 @@ import Testing
     }
 
     @Test func `a viewer with filters gets matching events and keep-alive comments`() async throws {
-        let fixture = try await ConsoleFixture()
         let following = Task { await fixture.feed.follow() }
         defer { following.cancel() }
         _ = try await fixture.happen(["Printer", "Scanner", "Printer"])
@@ -110,7 +110,6 @@ import Testing
     }
 
     @Test func `a viewer that has seen no event yet continues where it began`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Before", "Before"])
         func begin(_ fields: [(String, String)] = []) async throws -> any ConsoleStream {
             try await fixture.api("GET", "/events/stream", headers: fields).answer.stream
@@ -125,7 +124,6 @@ import Testing
     }
 
     @Test func `a viewer that reads many events without a match gets its place on the way`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<2000).map { "Scanner \($0)" })
         var viewer = try #require(fixture.feed.viewer(after: 0) { _, _ in false })
         _ = try await viewer.next()
@@ -137,7 +135,6 @@ import Testing
 
     @Test(.timeLimit(.minutes(1)))
     func `a viewer that was away passes pruned events without a pause`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<2000).map { "Old \($0)" })
         try await fixture.store.route(Routing(routed: Array(1...2000)))
         // Pruning keeps only the last event of the bus.
@@ -152,7 +149,6 @@ import Testing
     }
 
     @Test func `each piece stays small, even if a viewer is far behind`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<3000).map { "Before \($0) " + String(repeating: "x", count: 500) })
         let feed = fixture.feed
         let following = Task { await fixture.feed.follow() }
@@ -173,7 +169,6 @@ import Testing
     }
 
     @Test func `with more viewers, each waits longer between pieces`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<3).map { "Task \($0)" })
         let feed = fixture.feed
         func rest(_ viewers: Int) async throws -> Duration {
@@ -225,7 +220,6 @@ import Testing
     }
 
     @Test func `the stream reports for how many events its condition failed, and continues after them`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer", "Mail", "Mail"])
         let condition = PercentEncoding.encode("task.title == 'Printer' || [1][task.title.size()] == 2")
         func read(_ query: String, _ fields: [(String, String)] = []) async throws -> String {
@@ -248,7 +242,6 @@ import Testing
     }
 
     @Test func `a feed that stops ends its viewers`() async throws {
-        let fixture = try await ConsoleFixture()
         var viewer = try #require(fixture.feed.viewer(after: nil) { _, _ in true })
         _ = try await viewer.next()
         fixture.feed.stop()
@@ -256,7 +249,6 @@ import Testing
     }
 
     @Test func `a viewer begins only once the store says where the bus ends`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer"])
         try await fixture.store.close()
         var viewer = try #require(fixture.feed.viewer(after: nil) { _, _ in true })
@@ -269,7 +261,6 @@ import Testing
     }
 
     @Test func `a viewer's credentials are checked after the clock was set back`() async throws {
-        let fixture = try await ConsoleFixture()
         var viewer = try #require(fixture.feed.viewer(after: nil, isAdmitted: { false }) { _, _ in true })
         _ = try await viewer.next()
         await fixture.clock.jump(to: fixture.clock.now - .seconds(3600))
@@ -277,7 +268,6 @@ import Testing
     }
 
     @Test func `a Last-Event-ID that the server did not send is refused`() async throws {
-        let fixture = try await ConsoleFixture()
         #expect(await fixture.api("GET", "/events/stream", headers: [("Last-Event-ID", "x")]).status == 400)
     }
 }

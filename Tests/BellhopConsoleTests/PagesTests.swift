@@ -8,6 +8,10 @@ import Testing
 @testable import BellhopConsole
 
 @Suite struct `The pages` {
+    let fixture: ConsoleFixture
+
+    init() async throws { fixture = try await ConsoleFixture() }
+
     /// The addresses of all pages, with an event, a task, a rule and a delivery.
     private func addresses(_ fixture: ConsoleFixture, _ event: Event) async -> [String] {
         let delivery = await fixture.deliveryID()
@@ -20,7 +24,6 @@ import Testing
     }
 
     @Test func `every page opens in both languages, with one heading and only the console's script`() async throws {
-        let fixture = try await ConsoleFixture()
         let event = try await fixture.happen("A printer burns")[0]
         let browser = try await fixture.logIn(as: .operator)
         for address in await addresses(fixture, event) {
@@ -37,7 +40,6 @@ import Testing
     }
 
     @Test func `an invalid filter or position is named, and the form of a search keeps what was entered`() async throws {
-        let fixture = try await ConsoleFixture()
         try await fixture.happen("A printer burns")
         let browser = try await fixture.logIn(as: .viewer)
         for (address, named) in [
@@ -58,7 +60,6 @@ import Testing
     }
 
     @Test func `the live stream of a page begins after the newest event that was stored when it opened`() async throws {
-        let fixture = try await ConsoleFixture()
         try await fixture.happen("A printer burns", "Mail is down")
         let browser = try await fixture.logIn(as: .viewer)
         let page = await browser.get("/events?source=others").text
@@ -100,7 +101,6 @@ import Testing
     }
 
     @Test func `a person adds and ends a silence from the pages`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen("A printer burns")
         let browser = try await fixture.logIn(as: .operator)
         #expect(
@@ -118,7 +118,6 @@ import Testing
     }
 
     @Test func `the list of silences shows when a person ended one, not its planned end`() async throws {
-        let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .operator)
         let planned = (fixture.clock.now + .seconds(7200)).rfc3339
         #expect(await browser.post("/silences", [("for", "2h")]).status == 303)
@@ -132,7 +131,6 @@ import Testing
     }
 
     @Test func `the page of a delivery shows its message and each attempt with its outcome`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Mail & <b>more</b>"], initial: .available)
         let failure = Failure(.serverError, .retry(after: nil), "ops answers <500>.")
         try await fixture.finishNext(.retry(at: fixture.clock.now, failure))
@@ -148,7 +146,6 @@ import Testing
     }
 
     @Test func `the list of deliveries shows why one failed, and of one that is done what was sent`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Mail & <b>more</b>"], initial: .available)
         let browser = try await fixture.logIn(as: .viewer)
         try await fixture.finishNext(.retry(at: fixture.clock.now, Failure(.serverError, .retry(after: nil), "ops answers 500.")))
@@ -160,7 +157,6 @@ import Testing
     }
 
     @Test func `a message that joined others shows their state`() async throws {
-        let fixture = try await ConsoleFixture()
         let events = try await fixture.happen(["One", "Two", "Three"], initial: .available)
         #expect(try await fixture.store.coalesce(receiver: "ops", above: 2, at: fixture.clock.now) == 3)
         let browser = try await fixture.logIn(as: .viewer)
@@ -184,7 +180,6 @@ import Testing
     }
 
     @Test func `receivers are shown with their rate and backlog, and as resting or paused`() async throws {
-        let fixture = try await ConsoleFixture()
         let events = try await fixture.happen(["One", "Two", "Three"], initial: .available)
         let browser = try await fixture.logIn(as: .operator)
         let row = await fixture.api("GET", "/receivers").json["receivers"]?.asArray?.first { $0["receiver"] == "ops" }
@@ -205,7 +200,6 @@ import Testing
     }
 
     @Test func `a pause of all writes is shown, and can be ended on the same page`() async throws {
-        let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .operator)
         #expect(await browser.get("/receivers").text.contains("action=\"/writes/pause\""))
         #expect(await browser.post("/writes/pause").status == 303)
@@ -227,7 +221,6 @@ import Testing
     }
 
     @Test func `the page of a changed task shows each field before and after, and silences that task alone`() async throws {
-        let fixture = try await ConsoleFixture()
         let task = Snapshot(key: TaskKey("key1"), number: "", title: "Prices", url: "https://acme.example/1")
         let changes = [
             Change.FieldChange(field: "price", from: .int(1), to: .double(2.5)),
@@ -248,7 +241,6 @@ import Testing
     }
 
     @Test func `a list of events shows the beginning of a long summary, and the page of the event all of it`() async throws {
-        let fixture = try await ConsoleFixture()
         let title = String(repeating: "more ", count: 200) + "at last"
         let event = try await fixture.happen(title)[0]
         let browser = try await fixture.logIn(as: .viewer)
@@ -273,7 +265,6 @@ import Testing
     }
 
     @Test func `the list of silences says what each covers`() async throws {
-        let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .operator)
         let bodies: [JSON] = [
             ["for": "1h"], ["for": "2h", "writes": true], ["for": "3h", "rules": ["acknowledge"], "receivers": ["ops"]],
@@ -288,7 +279,6 @@ import Testing
     }
 
     @Test func `the page of a task links to its earlier events if it does not show them`() async throws {
-        let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .viewer)
         let task = Snapshot(key: TaskKey("key1"), number: "INC1", title: "Prices", url: "https://acme.example/1")
         func happen(_ numbers: Range<Int>) async throws {
@@ -306,7 +296,6 @@ import Testing
     }
 
     @Test func `a decision about deliveries leads back to the same page of the list`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["A printer burns"], initial: .available)
         let browser = try await fixture.logIn(as: .operator)
         let query = "state=available&before=1000"
@@ -323,7 +312,6 @@ import Testing
     }
 
     @Test func `a decision says how many deliveries it changed, and how many their states did not allow`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["One", "Two", "Three"], initial: .available)
         let browser = try await fixture.logIn(as: .operator)
         let ids = await fixture.api("GET", "/deliveries").json["deliveries"].elements.map { $0["id"].textOrEmpty }
@@ -351,7 +339,6 @@ import Testing
     }
 
     @Test func `the page of a delivery that waits for a pause names the pause in place of a time`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer"], initial: .available)
         let browser = try await fixture.logIn(as: .viewer)
         let address = "/deliveries/" + (await fixture.deliveryID())
@@ -361,7 +348,6 @@ import Testing
     }
 
     @Test func `the overview leads to the deliveries that need a person`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer"], initial: .dead(Failure(.refused, .giveUp, "No.")))
         let browser = try await fixture.logIn(as: .viewer)
         let link = "<a href=\"/deliveries?state=dead\"><code>bellhop deliveries --state dead</code></a>.</li>"
@@ -370,7 +356,6 @@ import Testing
     }
 
     @Test func `the overview names what is paused or silenced`() async throws {
-        let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .operator)
         #expect(await !browser.get("/").text.contains("Paused and silenced"))
         for (target, reason): (PauseTarget, String) in [
@@ -395,7 +380,6 @@ import Testing
     }
 
     @Test func `the overview shows the results of the deliveries of each hour`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer", "Scanner"], initial: .dead(Failure(.refused, .giveUp, "No.")))
         await fixture.clock.advance(by: .seconds(7200))
         _ = try await fixture.happen(["Mail"], from: 10)
@@ -417,7 +401,6 @@ import Testing
     }
 
     @Test func `times are in the browser's zone`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen("x")
         let browser = try await fixture.logIn(as: .viewer)
         let answer = await fixture.desk.answer(
@@ -426,7 +409,6 @@ import Testing
     }
 
     @Test func `a page says when it was made, and in which zone its times are`() async throws {
-        let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .viewer)
         await fixture.clock.advance(by: .seconds(60))
         for (zone, line) in [
@@ -440,7 +422,6 @@ import Testing
     }
 
     @Test func `a time within a sentence of the agent is in the browser's zone, too`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer"], initial: .available)
         _ = try await fixture.view.ask(.pause(.receiver("ops"), reason: "it moves until 2026-01-05T10:00:00.25Z"))
         let browser = try await fixture.logIn(as: .viewer)

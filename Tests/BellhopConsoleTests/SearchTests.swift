@@ -6,8 +6,11 @@ import Testing
 @testable import BellhopConsole
 
 @Suite struct `Searching tasks and deliveries` {
+    let fixture: ConsoleFixture
+
+    init() async throws { fixture = try await ConsoleFixture() }
+
     @Test func `the audit is read page by page to its oldest row, also after pruning`() async throws {
-        let fixture = try await ConsoleFixture()
         func act() async throws {
             for _ in 0..<2 {
                 _ = try await fixture.view.ask(.pause(.writes, reason: "now"))
@@ -31,7 +34,6 @@ import Testing
     }
 
     @Test func `deliveries are found by a condition of the rules, page by page`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<25).map { $0 % 5 == 0 ? "Mail \($0)" : "Printer \($0)" })
         func titles(_ when: String, limit: Int = 100) async -> [String] {
             await fixture.rows(of: "deliveries", "/deliveries?limit=\(limit)&where=" + PercentEncoding.encode(when))
@@ -49,7 +51,6 @@ import Testing
     }
 
     @Test func `tasks are found by a condition of the rules, page by page`() async throws {
-        let fixture = try await ConsoleFixture()
         try await fixture.show((0..<9).map { "Task \($0)" })
         func numbers(_ when: String, limit: Int = 100) async -> [String] {
             await fixture.rows(of: "tasks", "/tasks?limit=\(limit)&where=" + PercentEncoding.encode(when), from: "after")
@@ -83,7 +84,6 @@ import Testing
     }
 
     @Test func `tasks without a number are found page by page, and shown with their id`() async throws {
-        let fixture = try await ConsoleFixture()
         try await fixture.show((0..<9).map { "Page \($0)" }, numbered: false)
         let found = await fixture.rows(of: "tasks", "/tasks?limit=2", from: "after")
         #expect(found.map { $0["task"]?["id"]?.asString } == (0..<9).map { "key\($0)" })
@@ -93,7 +93,6 @@ import Testing
     }
 
     @Test func `the API and the page show for how many rows a condition failed, with the first reason`() async throws {
-        let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["7", "Printer", "Mail", "8"])
         try await fixture.show(["7", "Printer", "Mail", "8"])
         let browser = try await fixture.logIn(as: .viewer)
@@ -118,7 +117,6 @@ import Testing
     }
 
     @Test func `a wrong condition is explained, in the API and on the page`() async throws {
-        let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .viewer)
         for (path, wrong, meant) in [
             ("/deliveries", "delivery.sate == 'dead'", "`state`"), ("/deliveries", "delivry.state == 'dead'", "`delivery`"),

@@ -8,8 +8,11 @@ import Testing
 
 /// All loops together, run as a service.
 @Suite(.timeLimit(.minutes(5))) struct `The engine` {
+    let bench: Bench
+
+    init() throws { bench = try Bench() }
+
     @Test func `one change in a source leads to exactly one delivery`() async throws {
-        let bench = try Bench()
         let action = ScriptedAction()
         let source = bench.source(tasks(0..<3))
         let shelf = try await bench.shelf(logRule(on: "[task_created, task_changed, task_removed]"))
@@ -42,7 +45,6 @@ import Testing
     }
 
     @Test func `a source that hangs delays due timers by a minute at most`() async throws {
-        let bench = try Bench()
         let source = ScriptedSource(clock: bench.clock, delay: .days(1))
         let rules = "rule: digest\non: {schedule: \"30 9 * * *\"}\ndo: [{log: \"${{ size(tasks) }} due\"}]"
         _ = try await bench.shelf(rules, sources: [source])
@@ -189,7 +191,6 @@ import Testing
     }
 
     @Test func `a stop ends the engine at once while all loops sleep`() async throws {
-        let bench = try Bench()
         let sources = (0..<5).map { ScriptedSource("s\($0)", instance: "https://s\($0).example", clock: bench.clock) }
         let shelf = try await bench.shelf("rule: daily\non: {every: 1d}\ndo: [{log: hello}]")
         let service = runAsService(bench.engine(shelf: shelf, sources: sources))
@@ -200,7 +201,6 @@ import Testing
     }
 
     @Test func `a stop lets attempts in flight finish and starts no others`() async throws {
-        let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction(waitingAt: gate)
         try await bench.enqueue([TestDelivery("a"), TestDelivery("b", lane: "l"), TestDelivery("c", lane: "l")])
@@ -217,7 +217,6 @@ import Testing
     }
 
     @Test func `a stop ends a hanging attempt after the grace period, and it counts as possibly received`() async throws {
-        let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction(waitingAt: gate)
         try await bench.enqueue([TestDelivery("a")])
@@ -238,7 +237,6 @@ import Testing
     }
 
     @Test func `a stop fails if outcomes could not be stored, and says that their deliveries may be made again`() async throws {
-        let bench = try Bench()
         bench.store.fail { $0 == .finish ? .before : nil }
         let action = ScriptedAction()
         try await bench.enqueue([TestDelivery("a"), TestDelivery("b")])
@@ -263,7 +261,6 @@ import Testing
     }
 
     @Test func `a single pass that is stopped fails if outcomes could not be stored`() async throws {
-        let bench = try Bench()
         bench.store.fail { $0 == .finish ? .before : nil }
         let action = ScriptedAction()
         try await bench.enqueue([TestDelivery("a")])
@@ -278,7 +275,6 @@ import Testing
     }
 
     @Test func `a single pass that nobody stops fails when the leases end before the outcomes could be stored`() async throws {
-        let bench = try Bench()
         bench.store.fail { $0 == .finish ? .before : nil }
         let action = ScriptedAction()
         try await bench.enqueue([TestDelivery("a")])
@@ -293,7 +289,6 @@ import Testing
     }
 
     @Test func `a hanging source stops no other source and does not keep the engine from ending`() async throws {
-        let bench = try Bench()
         let action = ScriptedAction()
         let hanging = ScriptedSource("hanging", instance: "https://hanging.example", clock: bench.clock, delay: .days(9))
         let source = bench.source(tasks(0..<3))

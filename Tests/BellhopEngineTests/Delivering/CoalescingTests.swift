@@ -5,6 +5,10 @@ import Testing
 @testable import BellhopEngine
 
 @Suite(.timeLimit(.minutes(5))) struct `Coalescing waiting messages` {
+    let bench: Bench
+
+    init() throws { bench = try Bench() }
+
     private static func enqueue(_ bench: Bench, _ numbers: Range<Int>, lane: String? = nil) async throws {
         let deliveries = numbers.map { number in
             let retry = RetryPolicy(attempts: 99, base: .seconds(8), cap: .seconds(60))
@@ -19,7 +23,6 @@ import Testing
     @Test(arguments: [nil, 10]) func `messages that wait during a rest are coalesced if the connection allows it`(_ above: Int?)
         async throws
     {
-        let bench = try Bench()
         let clock = bench.clock
         let end = bench.now + .seconds(300)
         let action = ScriptedAction { _, attempt throws(Failure) in
@@ -41,7 +44,6 @@ import Testing
     }
 
     @Test func `messages that waited behind one that was retried arrive as one`() async throws {
-        let bench = try Bench()
         let clock = bench.clock
         let end = bench.now + .seconds(100)
         let action = ScriptedAction(failing: Failure(.gateway, .retry(after: nil), "502")) { _, _ in clock.now < end }
@@ -57,7 +59,6 @@ import Testing
     }
 
     @Test func `a coalesced message is retried as one, and a refusal leaves it dead with its list`() async throws {
-        let bench = try Bench()
         let clock = bench.clock
         let end = bench.now + .seconds(300)
         let action = ScriptedAction { _, attempt throws(Failure) in
@@ -85,7 +86,6 @@ import Testing
     }
 
     @Test func `an outcome that was stored before the store failed to coalesce is counted once`() async throws {
-        let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction(waitingAt: gate)
         let limits = ReceiverLimits(concurrency: 1, coalescesAbove: 1)
@@ -107,7 +107,6 @@ import Testing
     }
 
     @Test func `a message that expires in another one is reported at once, and rules see its event`() async throws {
-        let bench = try Bench()
         let (clock, start) = (bench.clock, bench.now)
         let end = start + .seconds(60)
         let shelf = try await bench.shelf(logRule(on: "delivery_dead"))

@@ -5,6 +5,10 @@ import Testing
 
 /// The outcomes of attempts: done, retried, given up, held, resting; never dropped in silence.
 @Suite(.timeLimit(.minutes(5))) struct `Attempts` {
+    let bench: Bench
+
+    init() throws { bench = try Bench() }
+
     private let gateway = Failure(.gateway, .retry(after: nil), "502")
 
     /// Runs the dispatcher over these deliveries for a while. Returns when each attempt began, in seconds.
@@ -21,7 +25,6 @@ import Testing
     }
 
     @Test func `a delivery is performed once, and its receipt is stored`() async throws {
-        let bench = try Bench()
         let action = ScriptedAction { delivery, _ in Receipt("201", reference: "ref-\(delivery.text)") }
         _ = try await run(bench, [TestDelivery("a"), TestDelivery("b")], action)
         #expect(Set(action.texts) == ["a", "b"])
@@ -33,13 +36,11 @@ import Testing
     }
 
     @Test func `a delivery is not performed before it is due`() async throws {
-        let bench = try Bench()
         let times = try await run(bench, [TestDelivery("a", runAt: bench.now + .seconds(90))], ScriptedAction())
         #expect(times == [90])
     }
 
     @Test func `a failing delivery is retried with growing waits, and dead after its last attempt`() async throws {
-        let bench = try Bench()
         let action = ScriptedAction(failing: gateway)
         let times = try await run(bench, [TestDelivery("a")], action)
         #expect(times == [0, 6, 18, 42])  // waits of 8, 16 and 32 seconds times 3/4, as the random number is 0.5
@@ -54,20 +55,17 @@ import Testing
     }
 
     @Test func `the other side's Retry-After is respected`() async throws {
-        let bench = try Bench()
         let action = ScriptedAction(failing: Failure(.quota, .retry(after: .seconds(600)), "429")) { $1.number == 1 }
         #expect(try await run(bench, [TestDelivery("a")], action) == [0, 600])
     }
 
     @Test func `a delivery that can never succeed is given up at once`() async throws {
-        let bench = try Bench()
         let action = ScriptedAction(failing: Failure(.refused, .giveUp, "400"))
         #expect(try await run(bench, [TestDelivery("a")], action) == [0])
         #expect(try await bench.eventLines().count { $0.hasPrefix("delivery_dead") } == 1)
     }
 
     @Test func `a delivery that may have been received is held for a person, and its lane goes on`() async throws {
-        let bench = try Bench()
         let action = ScriptedAction(failing: Failure(.notWritten, .hold, "unknown")) { delivery, _ in delivery.text == "a" }
         #expect(try await run(bench, [TestDelivery("a", lane: "l"), TestDelivery("b", lane: "l")], action).count == 2)
         #expect(try await bench.deliveries(.held).map(\.delivery.text) == ["a"])
@@ -82,7 +80,6 @@ import Testing
     }
 
     @Test func `deliveries of an unusable connection rest without using up attempts`() async throws {
-        let bench = try Bench()
         let end = bench.now + .seconds(3600)
         let action = ScriptedAction(failing: Failure(.unauthenticated, .pauseConnection, "401")) { $1.now < end }
         let times = try await run(bench, [TestDelivery("a")], action)
@@ -91,7 +88,6 @@ import Testing
     }
 
     @Test func `a rule that reports dead deliveries and whose own deliveries die does not loop for ever`() async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf(logRule(on: "delivery_dead"))
         let action = ScriptedAction(failing: Failure(.refused, .giveUp, "400"))
         let engine = bench.engine(action, shelf: shelf)
@@ -102,7 +98,6 @@ import Testing
     }
 
     @Test func `an expired delivery is not sent, and its record gives the reason`() async throws {
-        let bench = try Bench()
         let action = ScriptedAction(failing: gateway)
         #expect(try await run(bench, [TestDelivery("a", expires: bench.now + .seconds(7))], action) == [0, 6])
         let dead = try await bench.deliveries(.dead)
@@ -111,7 +106,6 @@ import Testing
     }
 
     @Test func `deliveries that have expired do not keep others from being sent`() async throws {
-        let bench = try Bench()
         let action = ScriptedAction()
         let end = bench.now + .seconds(1)
         try await bench.enqueue((0..<40).map { TestDelivery("\(100 + $0)", expires: end) } + [TestDelivery("live")])
@@ -123,7 +117,6 @@ import Testing
     }
 
     @Test func `rules see in the same run that a delivery has expired`() async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf(logRule(on: "delivery_dead"))
         let action = ScriptedAction()
         let engine = bench.engine(action, shelf: shelf)
@@ -134,7 +127,6 @@ import Testing
     }
 
     @Test func `a delivery without a receiver is dead and visible`() async throws {
-        let bench = try Bench()
         try await bench.enqueue([TestDelivery("a")])
         #expect(try await Dispatcher(bench.context, actions: { _ in nil }).dispatchPending() == 1)
         #expect(try await bench.deliveries(.dead).map(\.failure?.reason) == [.missingReceiver])
@@ -144,7 +136,6 @@ import Testing
     func `an attempt that takes too long is cancelled, and counts as possibly received; waiting for a rate gives more time`(
         _ extraTime: Int
     ) async throws {
-        let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction { _, attempt throws(Failure) in
             if attempt.number > 1 { return Receipt("done") }
@@ -160,7 +151,6 @@ import Testing
     }
 
     @Test func `an attempt that succeeds while it is being cancelled is done`() async throws {
-        let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction { _, _ in
             _ = await gate.pass()  // until the attempt is cancelled
@@ -171,7 +161,6 @@ import Testing
     }
 
     @Test func `a delivery whose attempts all end the process is finally held`() async throws {
-        let bench = try Bench()
         try await bench.enqueue([TestDelivery("a")])
         for _ in 1...6 {
             let claims = try await bench.store.claim(limit: 1, excluding: [], until: bench.now + .seconds(300), at: bench.now)
@@ -187,7 +176,6 @@ import Testing
     }
 
     @Test func `an attempt knows the receipts of earlier deliveries to its task`() async throws {
-        let bench = try Bench()
         let action = ScriptedAction { delivery, _ in Receipt("201", reference: delivery.text) }
         let deliveries = ["a", "b", "c"].map { TestDelivery($0, lane: "task", action: "comment", task: "t1") }
         _ = try await run(bench, deliveries + [TestDelivery("other", action: "comment", task: "t2")], action)
@@ -206,7 +194,6 @@ import Testing
     }
 
     @Test func `an outcome that the store refuses at first is stored later, without another attempt`() async throws {
-        let bench = try Bench()
         bench.store.fail { [clock = bench.clock, start = bench.now] call in
             call == .finish && clock.now < start + .seconds(60) ? .before : nil
         }

@@ -5,6 +5,10 @@ import Testing
 
 /// Leases: a delivery belongs to one attempt at a time, and an attempt without a known end counts as possibly received.
 @Suite(.timeLimit(.minutes(5))) struct `Leases` {
+    let bench: Bench
+
+    init() throws { bench = try Bench() }
+
     /// Attempts that wait at a gate until it opens or they are cancelled.
     private func waiting(_ gate: Gate) -> ScriptedAction {
         ScriptedAction { _, attempt throws(Failure) in
@@ -15,7 +19,6 @@ import Testing
     }
 
     @Test func `a lost lease refuses the outcome`() async throws {
-        let bench = try Bench()
         let gate = Gate()
         let action = waiting(gate)
         try await bench.enqueue([TestDelivery("a")])
@@ -31,7 +34,6 @@ import Testing
     }
 
     @Test func `deliveries left by an earlier run are recovered at start, as possibly received`() async throws {
-        let bench = try Bench()
         try await bench.enqueue([TestDelivery("a"), TestDelivery("b")])
         _ = try await bench.store.claim(limit: 1, excluding: [], until: bench.now + .seconds(300), at: bench.now)
         await bench.clock.advance(by: .seconds(10))
@@ -45,7 +47,6 @@ import Testing
     }
 
     @Test func `a cancelled attempt counts as possibly received`() async throws {
-        let bench = try Bench()
         let action = waiting(Gate())
         try await bench.enqueue([TestDelivery("a")])
         let loop = bench.dispatching(action)
@@ -59,7 +60,6 @@ import Testing
     }
 
     @Test func `an attempt that ended before its cancellation stays done`() async throws {
-        let bench = try Bench()
         let action = ScriptedAction { _, _ in
             withUnsafeCurrentTask { $0?.cancel() }
             return Receipt("done")
@@ -76,7 +76,6 @@ import Testing
     func `an attempt whose outcome could not be stored is repeated after its lease, unless nothing could be written`(
         _ kind: StoreError.Kind, _ uncertain: [Timestamp?]
     ) async throws {
-        let bench = try Bench()
         bench.store.fail(as: kind) { [clock = bench.clock, end = bench.now + .seconds(301)] in
             $0 == .finish && clock.now < end ? .before : nil
         }
@@ -95,7 +94,6 @@ import Testing
     func `a delivery is made once even if its claim or its outcome is stored without an answer`(
         _ call: FaultyStore.Call
     ) async throws {
-        let bench = try Bench()
         let action = ScriptedAction()
         let engine = bench.engine(action)
         let running = Task { try await engine.run() }

@@ -6,8 +6,11 @@ import Testing
 
 /// The order of deliveries in a lane, and the limits on concurrent attempts.
 @Suite(.timeLimit(.minutes(5))) struct `Lanes and limits` {
+    let bench: Bench
+
+    init() throws { bench = try Bench() }
+
     @Test func `deliveries of one lane are done in their order, whatever fails`() async throws {
-        let bench = try Bench()
         let action = ScriptedAction { delivery, attempt throws(Failure) in
             if delivery.text.hasSuffix("1"), attempt.number < 3 { throw Failure(.gateway, .retry(after: nil), "502") }
             if delivery.text.hasSuffix("2") { throw Failure(.refused, .giveUp, "400") }
@@ -27,7 +30,6 @@ import Testing
     }
 
     @Test func `a slow receiver leaves room for the others`() async throws {
-        let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction { delivery, _ in
             // One slow attempt ends at once: its slot serves one more attempt, not as many as there are slots.
@@ -49,7 +51,6 @@ import Testing
 
     @Test(arguments: [(1, 1), (3, 1), (1, 3), (5, 4), (256, 64)])
     func `the limits are kept and all deliveries are done`(_ inFlight: Int, _ perReceiver: Int) async throws {
-        let bench = try Bench()
         let action = ScriptedAction { _, _ in
             for _ in 0..<5 { await Task.yield() }
             return Receipt("done")
@@ -69,7 +70,6 @@ import Testing
     }
 
     @Test func `a due delivery is performed on time although another receiver is busy`() async throws {
-        let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction { delivery, _ in
             if delivery.id.receiver == "slow" { _ = await gate.pass() }
@@ -111,7 +111,6 @@ import Testing
     }
 
     @Test func `what is reserved for deliveries that are not made is given back, even if the store fails`() async throws {
-        let bench = try Bench()
         let (rate, action) = (CountingRate(most: 5), ScriptedAction())
         let dispatcher = Dispatcher(bench.context, receivers: { _ in ReceiverLimits(rate: rate) }, actions: { _ in action })
         for text in ["a", "b"] {
@@ -128,7 +127,6 @@ import Testing
     }
 
     @Test func `a due delivery is performed on time although a slow attempt has used up its receiver's rate`() async throws {
-        let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction { delivery, _ in
             if delivery.text == "slow" { _ = await gate.pass() }
@@ -144,7 +142,6 @@ import Testing
     }
 
     @Test func `a delivery that is created while the dispatcher sleeps is performed at once`() async throws {
-        let bench = try Bench()
         let action = ScriptedAction()
         let shelf = try await bench.shelf(logRule(on: "task_created"))
         let source = bench.source(tasks(0..<2))

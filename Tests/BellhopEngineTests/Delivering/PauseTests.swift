@@ -5,12 +5,15 @@ import Testing
 @testable import BellhopEngine
 
 @Suite(.timeLimit(.minutes(5))) struct `Paused receivers` {
+    let bench: Bench
+
+    init() throws { bench = try Bench() }
+
     private static let gone = Failure(.goneOrHidden, .pauseReceiver, "chat answered 404.")
     private static let once = RetryPolicy(attempts: 1, base: .seconds(1), cap: .seconds(1))
 
     @Test func `a refusal pauses the receiver across restarts, counts no attempt, and alerts another receiver once`() async throws
     {
-        let bench = try Bench()
         let action = ScriptedAction(failing: Self.gone) { delivery, _ in delivery.id.receiver == "chat" }
         try await bench.enqueue((0..<20).map { TestDelivery("\(100 + $0)", retry: Self.once) })
         let limits: @Sendable (String) -> ReceiverLimits = { ReceiverLimits(onPaused: $0 == "chat" ? "pager" : nil) }
@@ -30,7 +33,6 @@ import Testing
     }
 
     @Test func `a resumed receiver gets the waiting deliveries, except expired ones`() async throws {
-        let bench = try Bench()
         let action = ScriptedAction()
         let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, reason: "holiday")
         #expect(try await bench.store.pause(ReceiverPause(stop)))
@@ -51,7 +53,6 @@ import Testing
     }
 
     @Test func `a pause while attempts are in flight lets them end`() async throws {
-        let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction(waitingAt: gate)
         try await bench.enqueue((0..<10).map { TestDelivery("\($0)") })
@@ -70,7 +71,6 @@ import Testing
     }
 
     @Test func `a refusal of an attempt that began before the resumption does not pause the receiver again`() async throws {
-        let bench = try Bench()
         let gate = Gate()
         let resumed = bench.now + .seconds(10)
         let action = ScriptedAction { _, attempt throws(Failure) in
@@ -95,7 +95,6 @@ import Testing
     }
 
     @Test func `a refusal of an attempt that began before the receiver got new secrets does not pause it`() async throws {
-        let bench = try Bench()
         let gate = Gate()
         let changed = bench.now + .seconds(10)
         let action = ScriptedAction { _, attempt throws(Failure) in
@@ -116,7 +115,6 @@ import Testing
     }
 
     @Test func `a resumption while a pause is being applied ends it, in the store and in this run`() async throws {
-        let bench = try Bench()
         let action = ScriptedAction()
         let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
         let (isWaiting, resumptions) = (Gate(), Recording<Bool>())
@@ -138,7 +136,6 @@ import Testing
     }
 
     @Test func `a resumption that cannot be stored leaves the receiver paused`() async throws {
-        let bench = try Bench()
         let action = ScriptedAction()
         let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, reason: "repair")
         #expect(try await bench.store.pause(ReceiverPause(stop)))
@@ -156,7 +153,6 @@ import Testing
     }
 
     @Test func `a pause that could not be stored is stored with the next refusal`() async throws {
-        let bench = try Bench()
         let action = ScriptedAction(failing: Self.gone)
         try await bench.enqueue([TestDelivery("1", retry: Self.once)])
         bench.fail(statement: 8)

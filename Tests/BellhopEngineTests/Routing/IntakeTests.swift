@@ -5,6 +5,10 @@ import Testing
 
 /// Login events, and their effect on deliveries resting on the connection.
 @Suite(.timeLimit(.minutes(5))) struct `Logins` {
+    let bench: Bench
+
+    init() throws { bench = try Bench() }
+
     private func login(_ ok: Bool, at now: Timestamp) -> Event {
         Event(
             id: Event.ID(type: .loginEvent, facts: "snow", String(now.microseconds)), type: .loginEvent, source: "snow",
@@ -12,14 +16,12 @@ import Testing
     }
 
     @Test func `a login that is emitted again is stored and reported as one event`() async throws {
-        let bench = try Bench()
         for _ in 0..<2 { try await Intake(bench.context).emit([login(false, at: bench.now)]) }
         #expect(try await bench.eventLines() == ["login_event connection/snow "])
         #expect(bench.recorder.count("event") == 1)
     }
 
     @Test func `a login is stored even if its task is cancelled`() async throws {
-        let bench = try Bench()
         let (context, event) = (bench.context, login(false, at: bench.now))
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -30,7 +32,6 @@ import Testing
     }
 
     @Test func `emitting an event that cannot be stored throws`() async throws {
-        let bench = try Bench()
         bench.store.failOnce(.append)
         await #expect(throws: StoreError.self) { try await Intake(bench.context).emit([login(true, at: bench.now)]) }
         #expect(bench.recorder.names == [])
@@ -41,7 +42,6 @@ import Testing
     func `an event that could not be stored is reported, and stored before the next one`(_ moment: FaultyStore.Moment)
         async throws
     {
-        let bench = try Bench()
         bench.store.failOnce(.append, moment)
         try await report(login(true, at: bench.now), to: Intake(bench.context))
         #expect(bench.recorder.names == ["store.failed"])
@@ -51,7 +51,6 @@ import Testing
     }
 
     @Test func `a failure of the store that repeats is reported at once, and then once a minute with a count`() async throws {
-        let bench = try Bench()
         let reported = Recorder()
         let listener = Signals.groupingRepetitions({ reported.signals.emit($0) }, clock: bench.clock)
         func fail(_ doing: String, _ kind: StoreError.Kind = .full) { listener(.storeFailed(doing: doing, StoreError(kind, ""))) }
@@ -88,7 +87,6 @@ import Testing
     }
 
     @Test func `an event that could not be stored is stored once the store works again`() async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf("rule: tell\non: login_event\ndo: [{log: hello}]")
         bench.store.fail { $0 == .append ? .before : nil }
         let loop = Task { await Router(bench.context, shelf: shelf).run() }
@@ -103,7 +101,6 @@ import Testing
     }
 
     @Test func `if more than a thousand events wait, the oldest are dropped and reported`() async throws {
-        let bench = try Bench()
         let events = (0..<1002).map { login(true, at: bench.now + .seconds($0)) }
         Intake(bench.context).retry(events, after: StoreError(.full, "The disk is full."))
         let dropped = bench.recorder.all.compactMap { signal in
@@ -116,7 +113,6 @@ import Testing
 
     @Test(arguments: [true, false])
     func `an engine that stops stores the waiting events, or reports that it drops them`(_ works: Bool) async throws {
-        let bench = try Bench()
         let engine = Engine(
             bench.context, shelf: try await bench.shelf("rule: r\non: login_event\ndo: [{log: x}]"), sources: []
         ) { _ in nil }
@@ -133,7 +129,6 @@ import Testing
     }
 
     @Test func `a login is stored even if its waiting deliveries cannot be woken`() async throws {
-        let bench = try Bench()
         bench.store.failOnce(.wake)
         try await Intake(bench.context).emit([login(true, at: bench.now)])
         #expect(bench.recorder.names == ["event", "store.failed"])
@@ -143,7 +138,6 @@ import Testing
     @Test(arguments: [true, false]) func `a delivery resting on its connection is woken by a successful login`(
         _ ok: Bool
     ) async throws {
-        let bench = try Bench()
         let action = ScriptedAction { _, attempt throws(Failure) in
             if attempt.lastUncertain == nil, attempt.now == TestClock().now {
                 throw Failure(.unauthenticated, .pauseConnection, "401")

@@ -6,6 +6,10 @@ import Testing
 
 /// Routing each event through every rule exactly once (T2).
 @Suite(.timeLimit(.minutes(5))) struct `Routing events` {
+    let bench: Bench
+
+    init() throws { bench = try Bench() }
+
     private func created(_ numbers: Range<Int>) -> [Event] { numbers.map { .created($0, at: TestClock().now) } }
 
     private let two = logRule(on: "task_created", as: "one") + "\n---\n" + logRule(on: "task_created", as: "two")
@@ -17,7 +21,6 @@ import Testing
     }
 
     @Test func `every event is routed through every rule once, however small the batches`() async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf(two)
         try await bench.store.append(created(0..<7))
         #expect(try await Router(bench.context, shelf: shelf, batch: 2).routePending() == 7)
@@ -27,7 +30,6 @@ import Testing
     }
 
     @Test func `routing is retried while the store fails, until everything is routed`() async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf(two)
         bench.store.fail { $0 == .route ? .before : nil }
         let routing = Task { await Router(bench.context, shelf: shelf).run() }
@@ -45,7 +47,6 @@ import Testing
     }
 
     @Test func `a rule added later gets only later events, also after a restart`() async throws {
-        let bench = try Bench()
         var shelf = try await bench.shelf(logRule(on: "task_created", as: "one"))
         try await bench.store.append(created(0..<2))
         shelf = try await bench.shelf(two)
@@ -56,7 +57,6 @@ import Testing
     }
 
     @Test func `changed rules take effect between two batches`() async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf(logRule(on: "task_created", as: "one"))
         try await bench.route(created(0..<2), by: shelf)
         try await shelf.install(try RuleBook.test(logRule(on: "task_created", as: "two")), in: bench.context)
@@ -65,14 +65,12 @@ import Testing
     }
 
     @Test func `without rules no event is marked as routed`() async throws {
-        let bench = try Bench()
         try await bench.store.append(created(0..<2))
         #expect(try await Router(bench.context, shelf: RuleShelf()).routePending() == 0)
         #expect(try await bench.store.unrouted(limit: 9).count == 2)
     }
 
     @Test func `rules installed between the reading and the routing of events route these events`() async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf(logRule(on: "task_created", as: "one"))
         let (book, events) = (try RuleBook.test(two), created(0..<1))
         bench.store.interrupt(.unrouted) {
@@ -85,7 +83,6 @@ import Testing
 
     @Test(arguments: [FaultyStore.Call.register, .formerRules, .pauses])
     func `rules that were registered before the store failed route the next event`(_ call: FaultyStore.Call) async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf(logRule(on: "task_created", as: "one"))
         let book = try RuleBook.test(two)
         bench.store.failOnce(call, .after)
@@ -96,7 +93,6 @@ import Testing
     }
 
     @Test func `once, throttle and the budget of writes are remembered over restarts`() async throws {
-        let bench = try Bench()
         let rules =
             logRule(on: "task_created", as: "once", more: "once: '\"x\"'") + "\n---\n"
             + logRule(on: "task_created", as: "throttled", more: "throttle: {every: 1h}") + "\n---\n"
@@ -126,7 +122,6 @@ import Testing
     }
 
     @Test func `a batch is decided again if a rule's state has changed in the meantime`() async throws {
-        let bench = try Bench()
         let rules =
             logRule(on: "task_created", as: "one", more: "once: '\"x\"'") + "\n---\n" + logRule(on: "task_created", as: "two")
         let shelf = try await bench.shelf(rules)
@@ -140,7 +135,6 @@ import Testing
     }
 
     @Test func `a batch whose state changes at each of five attempts fails, and is routed later`() async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf(logRule(on: "task_created", as: "one", more: "throttle: {every: 1h}"))
         try await bench.store.append(created(0..<1))
         let key = StateKey(rule: "one", kind: .throttle, key: "")
@@ -173,7 +167,6 @@ import Testing
     }
 
     @Test func `rules that trigger each other stop after five hops`() async throws {
-        let bench = try Bench()
         func seen(_ title: String, by user: String, _ updates: Int) -> Snapshot {
             task("a", title, ["sys_updated_by": .string(user), "sys_mod_count": .int(Int64(updates))])
         }

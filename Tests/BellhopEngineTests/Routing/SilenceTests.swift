@@ -6,6 +6,10 @@ import Testing
 
 /// Silences and pauses of rules in the running engine.
 @Suite(.timeLimit(.minutes(5))) struct `Silences and pauses of rules` {
+    let bench: Bench
+
+    init() throws { bench = try Bench() }
+
     private static let rule = """
         rule: thank
         on: task_created
@@ -28,7 +32,6 @@ import Testing
     }
 
     @Test func `deliveries are silenced from the first moment of a silence to the last before its end`() async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf(Self.rule, sources: [bench.source()])
         try await bench.store.add(silence(bench, from: 60, to: 120), at: bench.now)
         let (timers, router) = (TimerLoop(bench.context, shelf: shelf), Router(bench.context, shelf: shelf))
@@ -43,7 +46,6 @@ import Testing
     }
 
     @Test func `a silence begins and ends on time without other events, also across a restart`() async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf(Self.rule, sources: [bench.source()])
         try await bench.store.add(silence(bench, from: 60, to: 7200), at: bench.now)
         let loop = bench.timing(shelf)
@@ -58,7 +60,6 @@ import Testing
     }
 
     @Test func `the end of a silence comes before the schedules of the same moment`() async throws {
-        let bench = try Bench()
         let rules = Self.rule + "\n---\nrule: digest\non: {schedule: \"30 9 * * *\"}\ndo: [{log: x}]"
         let shelf = try await bench.shelf(rules, sources: [bench.source()])
         try await bench.store.add(silence(bench, from: 0, to: 1800), at: bench.now)
@@ -68,7 +69,6 @@ import Testing
     }
 
     @Test func `a silence that ended in the store does not apply to the next batch`() async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf(Self.rule, sources: [bench.source()])
         let silence = silence(bench, from: 0, to: 600)
         try await bench.store.add(silence, at: bench.now)
@@ -118,7 +118,6 @@ import Testing
     // MARK: Pauses
 
     @Test func `a paused rule misses the events of its pause, and other rules do not`() async throws {
-        let bench = try Bench()
         let rules = Self.rule + "\n---\n" + logRule(on: "task_created", as: "tell")
         var shelf = try await bench.shelf(rules, sources: [bench.source()])
         func route(_ number: Int) async throws {
@@ -157,7 +156,6 @@ import Testing
     }
 
     @Test func `the schedule of a paused rule waits, and runs once when the rule is resumed`() async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf("rule: digest\non: {every: 1h}\ndo: [{log: x}]")
         try await bench.store.pause(Pause(.rule("digest"), since: bench.now, reason: ""))
         let timers = TimerLoop(bench.context, shelf: shelf)

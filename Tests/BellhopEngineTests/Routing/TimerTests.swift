@@ -6,6 +6,10 @@ import Testing
 
 /// Schedules of rules, across downtime and daylight saving.
 @Suite(.timeLimit(.minutes(5))) struct `Timers` {
+    let bench: Bench
+
+    init() throws { bench = try Bench() }
+
     private func digest(_ on: String, name: String = "digest") -> String {
         "rule: \(name)\non: {\(on)}\ndo: [{log: \"${{ event.data.due }} ${{ event.data.missed }}\"}]"
     }
@@ -28,7 +32,6 @@ import Testing
     }
 
     @Test func `a schedule comes due on time, every time`() async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf(digest("schedule: \"30 9 * * *\""))
         try await run(bench, shelf, for: .days(3))
         #expect(try await dueTimes(bench) == ["2026-01-05T09:30 0", "2026-01-06T09:30 0", "2026-01-07T09:30 0"])
@@ -37,7 +40,6 @@ import Testing
     }
 
     @Test func `an interval counts from the loading of its rule`() async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf(digest("every: 7h"))
         try await run(bench, shelf, for: .days(1))
         #expect(try await dueTimes(bench) == ["2026-01-05T16:00 0", "2026-01-05T23:00 0", "2026-01-06T06:00 0"])
@@ -51,7 +53,6 @@ import Testing
     func `times missed in three days are handled as the rule's missed setting says`(_ missed: String, _ expected: [String])
         async throws
     {
-        let bench = try Bench()
         let rules = digest("schedule: \"30 9 * * *\", missed: \(missed)")
         _ = try await bench.shelf(rules)
         await bench.clock.advance(by: .days(3) + .seconds(7200))
@@ -63,7 +64,6 @@ import Testing
     }
 
     @Test func `one digest after three days' downtime is one delivery`() async throws {
-        let bench = try Bench()
         let rules = digest("schedule: \"30 9 * * *\"")
         _ = try await bench.shelf(rules)
         await bench.clock.advance(by: .days(3) + .seconds(7200))
@@ -101,7 +101,6 @@ import Testing
     }
 
     @Test func `removing a rule ends its timer`() async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf(digest("every: 2h") + "\n---\n" + digest("every: 5h", name: "other"))
         let loop = bench.timing(shelf)
         try await bench.clock.waitForSleepers(1)
@@ -116,7 +115,6 @@ import Testing
     }
 
     @Test func `loading a rule wakes the sleeping loop`() async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf(digest("every: 1d"))
         let loop = bench.timing(shelf)
         try await bench.clock.waitForSleepers(1)
@@ -129,7 +127,6 @@ import Testing
     }
 
     @Test func `a timer whose rule is not loaded yet does not fire`() async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf(digest("every: 1d"))
         _ = try await bench.store.register(
             [RuleRegistration(name: "soon", revision: "1", schedule: .init(text: "every 10m", next: bench.now))], at: bench.now)
@@ -138,7 +135,6 @@ import Testing
     }
 
     @Test func `many timers that are due at once are decided in batches, each exactly once`() async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf(digest("every: 1d"))
         let timers = (0..<1700).map { number in
             RuleTimer(.init(rule: "digest", kind: .schedule, key: "\(number)"), due: bench.now - .seconds(number))
@@ -159,7 +155,6 @@ import Testing
     }
 
     @Test func `a timer that moves while it is decided is decided again from fresh state`() async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf(digest("every: 1h"))
         await bench.clock.advance(by: .seconds(3600))
         let id = RuleTimer.ID(rule: "digest", kind: .schedule)
@@ -172,7 +167,6 @@ import Testing
     func `with a failing store, each timer still fires exactly once`(
         _ call: FaultyStore.Call, _ moment: FaultyStore.Moment
     ) async throws {
-        let bench = try Bench()
         let shelf = try await bench.shelf(digest("every: 1h"))
         bench.store.failOnce(call, moment)
         try await run(bench, shelf, for: .seconds(2 * 3600 + 60))
