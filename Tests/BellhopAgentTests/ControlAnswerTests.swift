@@ -17,6 +17,10 @@ extension Recording<Int64> {
 }
 
 @Suite(.timeLimit(.minutes(5))) struct `Answers of a running agent` {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
     private static func event(_ number: Int, bytes: Int) -> Event {
         Event(
             id: Event.ID(type: .taskCreated, facts: String(number)), type: .taskCreated, source: "tasks",
@@ -64,7 +68,6 @@ extension Recording<Int64> {
     }
 
     @Test func `an agent that ends leaves the socket of another one that has taken its place`() async throws {
-        let folder = try TemporaryFolder()
         let path = folder.path + "/agent.sock"
         let inquirer = Inquirer(store: try Stores.inMemory(), clock: TestClock())
         func number() -> NSNumber? {
@@ -87,7 +90,6 @@ extension Recording<Int64> {
     }
 
     @Test func `an agent that ends leaves the socket of another one that is about to take its place`() async throws {
-        let folder = try TemporaryFolder()
         let path = folder.path + "/agent.sock"
         let inquirer = Inquirer(store: try Stores.inMemory(), clock: TestClock())
         let service = Task { try await ControlServer(at: ControlSocket.Place(path: path), inquirer: inquirer).run() }
@@ -114,7 +116,6 @@ extension Recording<Int64> {
     }
 
     @Test func `an agent takes the place of a dead socket, and of no other file`() async throws {
-        let folder = try TemporaryFolder()
         let store = try Stores.open(folder.path + "/bellhop.db")
         let inquirer = Inquirer(store: store, clock: TestClock())
         let path = try folder.write("agent.sock", "mine")
@@ -252,7 +253,6 @@ extension Recording<Int64> {
         ("{\"error\": {\"kind\": \"store\", \"message\": \"It is full.\", \"store\": \"full\"}}\n", "It is full.", ""),
     ])
     func `an incomplete answer is an error that names the cause`(_ sent: String, _ what: String, _ how: String) async throws {
-        let folder = try TemporaryFolder()
         let path = folder.path + "/half.sock"
         let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         try #require(listener >= 0)
@@ -278,7 +278,6 @@ extension Recording<Int64> {
     func `an agent that does not answer is reported as silent, also when no further connection to it can wait`(_ isFull: Bool)
         async throws
     {
-        let folder = try TemporaryFolder()
         let place = ControlSocket.Place(path: folder.path + "/silent.sock")
         let sockets = (0..<2).map { _ in socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0) }
         defer { for socket in sockets { close(socket) } }
@@ -293,7 +292,6 @@ extension Recording<Int64> {
     }
 
     @Test func `an answer is read from the store in pages, which are smaller where rows are large`() async throws {
-        let folder = try TemporaryFolder()
         let store = try Stores.open(folder.path + "/bellhop.db")
         try await store.append((0..<1100).map { Self.event($0, bytes: 10) })
         try await store.append((2000..<2060).map { Self.event($0, bytes: 200_000) })
@@ -307,7 +305,6 @@ extension Recording<Int64> {
     }
 
     @Test func `an agent that is asked to stop ends the long reads for people`() async throws {
-        let folder = try TemporaryFolder()
         let (store, path) = (try Stores.open(folder.path + "/bellhop.db"), folder.path + "/agent.sock")
         try await store.append((0..<2000).map { Self.event($0, bytes: 10) })
         let server = ControlServer(at: ControlSocket.Place(path: path), inquirer: Inquirer(store: store, clock: TestClock()))
@@ -325,7 +322,6 @@ extension Recording<Int64> {
     }
 
     @Test func `an agent that is asked to stop while commands connect ends in order`() async throws {
-        let folder = try TemporaryFolder()
         let path = folder.path + "/agent.sock"
         let address = try #require(UnixAddress(path))
         let inquirer = Inquirer(store: try Stores.inMemory(), clock: TestClock())

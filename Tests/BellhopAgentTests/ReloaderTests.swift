@@ -9,6 +9,10 @@ import Testing
 @testable import BellhopAgent
 
 @Suite(.timeLimit(.minutes(2))) struct ReloaderTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
     private static let rule = "rule: r\non: {schedule: \"30 8 * * MON-FRI\"}\ndo: [{log: {text: Good morning}}]\n"
 
     /// An agent whose only rule is in `rules/a.yaml`.
@@ -44,7 +48,6 @@ import Testing
     }
 
     @Test func `a change in a watched folder that changes no rule loads none`() async throws {
-        let folder = try TemporaryFolder()
         let (loads, loaded) = AsyncStream<Int>.makeStream()
         let listener: SignalListener = { signal in
             if case .rulesLoaded(let count, _) = signal { loaded.yield(count) }
@@ -66,7 +69,6 @@ import Testing
     }
 
     @Test func `a change in a watched folder loads the rules again if the holidays of a calendar have changed`() async throws {
-        let folder = try TemporaryFolder()
         try folder.write("free.ics", "BEGIN:VCALENDAR\nEND:VCALENDAR\n")
         let (loads, loaded) = AsyncStream<Int>.makeStream()
         let listener: SignalListener = { signal in
@@ -87,7 +89,6 @@ import Testing
     }
 
     @Test func `refused rules are loaded again after any change in a watched folder`() async throws {
-        let folder = try TemporaryFolder()
         let (refusals, refused) = AsyncStream<Int>.makeStream()
         let listener: SignalListener = { signal in
             if case .rulesRefused(let problems) = signal { refused.yield(problems) }
@@ -105,7 +106,6 @@ import Testing
     }
 
     @Test func `a changed secret of the console needs a restart`() async throws {
-        let folder = try TemporaryFolder()
         try Keychain(path: folder.path + "/keychain.json").setSecret("on_call", to: "0123456789abcdef")
         let console = "{listen: \"127.0.0.1:8090\", users: [{name: ada, token: \"${{ secret.on_call }}\"}]}"
         let assembly = try await Self.assembly(in: folder, settings: "console: \(console)\n")
@@ -135,7 +135,6 @@ import Testing
     @Test func `a changed ca file of a connection is used after SIGHUP, and one that cannot be used leaves the old one in use`()
         async throws
     {
-        let folder = try TemporaryFolder()
         try folder.write("ca.pem", Self.authority)
         let problems = Recording<String?>()
         let listener: SignalListener = { if case .rebound(_, let problem) = $0 { problems.add(problem) } }
@@ -156,7 +155,6 @@ import Testing
     }
 
     @Test func `a rule that is moved to another file stays in force, and the rest of its old file may stay`() async throws {
-        let folder = try TemporaryFolder()
         let assembly = try await Self.assembly(in: folder)
         try folder.write("rules/b.yaml", Self.rule)
         try folder.write("rules/a.yaml", "# The rule is in b.yaml.\n")
@@ -171,7 +169,6 @@ import Testing
     }
 
     @Test func `links are watched: the one to the folder of rules, and the target of the one to a file`() async throws {
-        let folder = try TemporaryFolder()
         for release in 1...2 { try folder.write("releases/\(release)/rules/a.yaml", Self.rule) }
         try folder.write("shared/b.yaml", Self.rule)
         try folder.write("plain/c.yaml", Self.rule)
@@ -194,7 +191,6 @@ import Testing
 
     @Test(arguments: [("rules", "rules"), ("current/rules", "current"), ("link", "releases/next")])
     func `what is missing on the way to the rules is noticed when it is there`(place: String, missing: String) async throws {
-        let folder = try TemporaryFolder()
         try folder.write("releases/1/rules/a.yaml", Self.rule)
         #expect(symlink("releases/next/rules", folder.path + "/link") == 0)
         let found = RuleFinder.find([folder.path + "/" + place])
@@ -205,7 +201,6 @@ import Testing
     }
 
     @Test func `a file of any name that is named as a file of rules is watched`() async throws {
-        let folder = try TemporaryFolder()
         try folder.write("lone.rules", Self.rule)
         var changes = try Self.changes(of: RuleFinder.find([folder.path + "/lone.rules"])).makeAsyncIterator()
         try folder.write("lone.rules", Self.rule + "# edited\n")

@@ -4,9 +4,12 @@ import Testing
 
 /// Terminal modes, prompts and colours.
 @Suite(.timeLimit(.minutes(5))) struct TerminalTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func `a typed password is not shown, and a signal restores the terminal's echo`(_ signal: Int32) async throws {
-        let folder = try TemporaryFolder()
         let terminal = try PseudoTerminal()
         let program = try Program(["secret", "set", "chat", "--shared"], in: folder.path, terminal: terminal)
         try await eventually("the echo is off") { !terminal.hasEcho }
@@ -17,7 +20,6 @@ import Testing
     }
 
     @Test func `the echo is restored after a password is typed`() async throws {
-        let folder = try TemporaryFolder()
         let terminal = try PseudoTerminal()
         let program = try Program(["secret", "set", "chat", "--shared"], in: folder.path, terminal: terminal)
         try await eventually("the echo is off") { !terminal.hasEcho }
@@ -29,7 +31,6 @@ import Testing
     }
 
     @Test func `a secret that is too long for a line of a terminal is not stored in part`() async throws {
-        let folder = try TemporaryFolder()
         let terminal = try PseudoTerminal()
         let program = try Program(["secret", "set", "chat", "--shared"], in: folder.path, terminal: terminal)
         try await eventually("the echo is off") { !terminal.hasEcho }
@@ -40,7 +41,6 @@ import Testing
     }
 
     @Test func `what follows a question that Ctrl-D answers begins a line`() async throws {
-        let folder = try TemporaryFolder()
         try folder.write(
             "bellhop.yaml",
             "version: 1\nconnections:\n  snow: {kind: servicenow, instance: acme, auth: {keychain: true}}\n")
@@ -54,7 +54,6 @@ import Testing
 
     /// The output on a terminal of a check that finds a mistake.
     private func shown(_ environment: [String: String], on screen: PseudoTerminal?) async throws -> String {
-        let folder = try TemporaryFolder()
         try folder.write("bellhop.yaml", "version: 1\n")
         try folder.write("rules/a.yaml", "rule: a\non: task_crated\ndo: [{log: x}]\n")
         let program = try Program(["check"], in: folder.path, environment: environment, screen: screen)
@@ -73,7 +72,6 @@ import Testing
     }
 
     @Test(arguments: ["1", "20"]) func `help on a very narrow terminal is complete`(_ columns: String) async throws {
-        let folder = try TemporaryFolder()
         let usual = try await Program.run(["audit"], in: folder.path)
         let narrow = try await Program.run(["audit"], in: folder.path, environment: ["COLUMNS": columns])
         #expect(narrow.code == 0 && narrow.output == usual.output, "\(narrow.output)\(narrow.errors)")
@@ -89,7 +87,6 @@ import Testing
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func `a signal at the prompt of eval restores the terminal's mode`(_ signal: Int32) async throws {
-        let folder = try TemporaryFolder()
         let terminal = try PseudoTerminal()
         let program = try Program(["eval"], in: folder.path, terminal: terminal)
         try await eventually("keys are read one by one") { !terminal.hasLines && !terminal.hasEcho }
@@ -100,7 +97,6 @@ import Testing
     }
 
     @Test func `a line typed at the prompt of eval is never drawn wider than the terminal`() async throws {
-        let folder = try TemporaryFolder()
         let (terminal, screen) = (try PseudoTerminal(), try PseudoTerminal(columns: 20))
         let program = try Program(["eval"], in: folder.path, terminal: terminal, screen: screen)
         try await eventually("keys are read one by one") { !terminal.hasLines }
@@ -115,7 +111,6 @@ import Testing
 
     @Test(arguments: ["exit", "quit", ":quit"])
     func `words such as exit and quit end the prompt of eval`(_ word: String) async throws {
-        let folder = try TemporaryFolder()
         let terminal = try PseudoTerminal()
         let program = try Program(["eval"], in: folder.path, terminal: terminal)
         try await eventually("keys are read one by one") { !terminal.hasLines }
@@ -126,7 +121,6 @@ import Testing
     }
 
     @Test func `the prompt of eval restores the terminal's mode when it ends`() async throws {
-        let folder = try TemporaryFolder()
         let terminal = try PseudoTerminal()
         let program = try Program(["eval"], in: folder.path, terminal: terminal)
         try await eventually("keys are read one by one") { !terminal.hasLines }
