@@ -11,7 +11,9 @@ struct Session {
     /// The cached statement with this text.
     func prepare(_ sql: String) throws -> Prepared { try Prepared(sql, in: self) }
 
-    /// The cached statement with this text, and with the values of its parameters.
+    /// The cached statement with this text, and with the values of its first parameters.
+    func prepare(_ sql: String, _ values: (StaticString, any Bindable)...) throws -> Prepared { try prepare(sql, values) }
+
     private func prepare(_ sql: String, _ values: [(StaticString, any Bindable)]) throws -> Prepared {
         var statement = try prepare(sql)
         for (name, value) in values { try value.bind(to: &statement, as: name) }
@@ -85,6 +87,15 @@ extension Timestamp: Bindable {
 
 extension Fingerprint: Bindable {
     func bind(to statement: inout Prepared, as name: StaticString) throws { try statement.bind(name, self) }
+}
+
+/// A name, bound as ``Prepared/bind(_:key:)`` binds it.
+struct PackedName: Bindable {
+    let name: String
+
+    init(_ name: String) { self.name = name }
+
+    func bind(to statement: inout Prepared, as name: StaticString) throws { try statement.bind(name, key: self.name) }
 }
 
 /// The UTF-8 of a text, bound as text. No statement binds bytes as a blob in this way.

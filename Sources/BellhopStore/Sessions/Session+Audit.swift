@@ -6,11 +6,8 @@ extension Session {
     func audit(_ facts: JSON.Object, at now: Timestamp) throws {
         var entry: JSON.Object = ["time": .string(now.rfc3339)]
         for (name, fact) in facts { entry[name] = fact }
-        var statement = try prepare(SQL.Audit.insert)
-        try statement.bind(":at", now)
         // In its printed form, so that an exported row has the same hash.
-        try statement.bind(":entry", JSON.object(entry).printable)
-        try statement.run()
+        try run(SQL.Audit.insert, (":at", now), (":entry", JSON.object(entry).printable))
     }
 
     /// Adds the row of an attempt that ended. It is written without an object in between, and the chain is read once for many: each
@@ -86,8 +83,7 @@ extension Session {
     /// Removes the oldest rows before the limit, at most `most`. The last of them stays, but keeps only its hash, and a new row records
     /// the pruning. Returns how many were removed.
     func pruneAudit(before limit: Timestamp, atMost most: Int, at now: Timestamp) throws -> Int {
-        var old = try prepare(SQL.Audit.old)
-        try old.bind(":limit", most)
+        var old = try prepare(SQL.Audit.old, (":limit", most))
         var (count, seen) = (0, 0)
         var last: Int64?
         // A row from a time when the clock was ahead does not keep the old rows after it.
@@ -98,11 +94,7 @@ extension Session {
         old.stop()
         guard let last else { return 0 }
         try run(SQL.Audit.remove, (":number", last))
-        var empty = try prepare(SQL.Audit.empty)
-        try empty.bind(":number", last)
-        guard try empty.next() else { return 0 }
-        let hash = empty.text(0)
-        empty.stop()
+        guard let hash = try rows(SQL.Audit.empty, (":number", last), read: { row in row.text(0) }).first else { return 0 }
         let act = AuditAct.prune.rawValue
         try audit(["kind": .string(act), "act": .string(act), "through": .int(last), "hash": .string(hash)], at: now)
         return count

@@ -61,9 +61,7 @@ extension Session {
 
     /// The first unrouted events of schedules behind a place, without unreadable ones.
     func unroutedSchedules(after place: Int64, limit: Int) throws -> [StoredEvent] {
-        var statement = try prepare(SQL.Bus.unroutedSchedules)
-        try statement.bind(":after", place)
-        try statement.bind(":limit", limit)
+        var statement = try prepare(SQL.Bus.unroutedSchedules, (":after", place), (":limit", limit))
         var events: [StoredEvent] = []
         while try statement.next() {
             do { events.append(try StoredEvent(statement)) } catch is DamagedValue { continue }

@@ -42,8 +42,7 @@ extension Session {
         guard let coalescing = carrier.coalescing, case .message(let whole) = carrier.arguments,
             try exists(SQL.Coalescing.anyExpired, (":carrier", carrier.id.text), (":now", now))
         else { return carrier }
-        var statement = try prepare(SQL.Coalescing.joined)
-        try statement.bind(":carrier", carrier.id.text)
+        var statement = try prepare(SQL.Coalescing.joined, (":carrier", carrier.id.text))
         var expired: [(id: Int64, delivery: Delivery, failure: Failure)] = []
         var (messages, notes): ([Message], [[Message.Inline]]) = ([], [])
         var notesLeft = whole.coalescedNotes[...]
@@ -86,12 +85,9 @@ extension Session {
             var rule = ""
             while let next = try waitingRule(of: receiver, head: head, after: rule) {
                 rule = next
-                var statement = try prepare(SQL.Coalescing.count)
-                try statement.bind(":head", head)
-                try statement.bind(":receiver", receiver)
-                try statement.bind(":rule", rule)
-                try statement.bind(":now", now)
-                try statement.bind(":limit", above + 1 - count + Self.maxSkipped)
+                var statement = try prepare(
+                    SQL.Coalescing.count, (":head", head), (":receiver", receiver), (":rule", rule), (":now", now),
+                    (":limit", above + 1 - count + Self.maxSkipped))
                 if try statement.next() { count += Int(statement.int(0)) }
                 if count > above { return true }
             }
@@ -100,10 +96,7 @@ extension Session {
     }
 
     private func waitingRule(of receiver: String, head: Int64, after rule: String) throws -> String? {
-        var statement = try prepare(SQL.Coalescing.nextRule)
-        try statement.bind(":head", head)
-        try statement.bind(":receiver", receiver)
-        try statement.bind(":rule", rule)
+        var statement = try prepare(SQL.Coalescing.nextRule, (":head", head), (":receiver", receiver), (":rule", rule))
         return try statement.next() ? statement.optionalText(0) : nil
     }
 
@@ -113,11 +106,9 @@ extension Session {
         var rule = ""
         while found.count < Self.maxCombined, let next = try waitingRule(of: receiver, head: 1, after: rule) {
             rule = next
-            var statement = try prepare(SQL.Coalescing.heads)
-            try statement.bind(":receiver", receiver)
-            try statement.bind(":rule", rule)
-            try statement.bind(":now", now)
-            try statement.bind(":limit", Self.maxCombined - found.count + Self.maxSkipped)
+            var statement = try prepare(
+                SQL.Coalescing.heads, (":receiver", receiver), (":rule", rule), (":now", now),
+                (":limit", Self.maxCombined - found.count + Self.maxSkipped))
             while found.count < Self.maxCombined, let head = try waiting(&statement) { found.append(head) }
         }
         for head in found where found.count < Self.maxCombined {

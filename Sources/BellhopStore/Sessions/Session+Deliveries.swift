@@ -66,10 +66,8 @@ extension Session {
     /// - Parameter node: a node all of whose leases have ended; nil for none.
     func rescue(from node: NodeID? = nil, at now: Timestamp) throws -> Int {
         let failure = Failure(.interrupted, .unknownOutcome, "The agent ended before the attempt did.")
-        var statement = try prepare(SQL.Deliveries.rescue)
-        try statement.bind(":now", now)
-        try statement.bind(":failure", text: failure.stored.encoded())
-        try statement.bind(":node", node?.name)
+        var statement = try prepare(
+            SQL.Deliveries.rescue, (":now", now), (":failure", failure.stored.encoded()), (":node", node?.name))
         var attempts: [AuditedAttempt] = []
         while try statement.next() {
             let id = Delivery.ID(

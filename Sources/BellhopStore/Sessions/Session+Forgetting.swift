@@ -10,21 +10,15 @@ extension Session {
         let last = String(PathText.name(of: name))
         let isSubject = last.utf8.count < name.utf8.count
         for key in isSubject ? [name, last] : [name] where !key.isEmpty {
-            var statement = try prepare(SQL.Forgetting.byKey)
-            try statement.bind(":key", key: key)
+            var statement = try prepare(SQL.Forgetting.byKey, (":key", PackedName(key)))
             try Self.collect(&statement, into: &found) { key == name || $0.subject == name }
         }
         if found.isEmpty {
-            var statement = try prepare(SQL.Forgetting.byName)
-            try statement.bind(":name", name)
+            var statement = try prepare(SQL.Forgetting.byName, (":name", name))
             try Self.collect(&statement, into: &found) { _ in true }
         }
-        if found.isEmpty, isSubject {
-            var statement = try prepare(SQL.Forgetting.bySubject)
-            try statement.bind(":name", name)
-            if try statement.next() {
-                found.append(NamedTask(subject: name, key: TaskKey(last), number: "", title: ""))
-            }
+        if found.isEmpty, isSubject, try exists(SQL.Forgetting.bySubject, (":name", name)) {
+            found.append(NamedTask(subject: name, key: TaskKey(last), number: "", title: ""))
         }
         return found
     }
@@ -42,14 +36,10 @@ extension Session {
     }
 
     func forget(_ task: NamedTask, by person: Person?, at now: Timestamp) throws -> [Forgotten] {
-        var about = try prepare(SQL.Forgetting.about)
-        try about.bind(":subject", task.subject)
-        var keys = try Self.stateKeys(&about)
-        var keyed = try prepare(SQL.Forgetting.keyed)
-        try keyed.bind(":key", task.key.text)
-        keys += try Self.stateKeys(&keyed)
-        var waiting = try prepare(SQL.Rules.waitingAbout)
-        try waiting.bind(":subject", task.subject)
+        let keys =
+            try rows(SQL.Forgetting.about, (":subject", task.subject), read: Self.stateKey)
+            + rows(SQL.Forgetting.keyed, (":key", task.key.text), read: Self.stateKey)
+        var waiting = try prepare(SQL.Rules.waitingAbout, (":subject", task.subject))
         try record(.forgotten, of: &waiting, at: now)
         for key in keys where key.kind == .hold || key.kind == .absence {
             try run(SQL.Rules.forgetBegun, (":rule", key.rule), (":kind", key.kind.rawValue), (":key", key.key))
@@ -87,14 +77,10 @@ extension Session {
         return timers
     }
 
-    /// Skips kinds that only a newer version knows.
-    private static func stateKeys(_ rows: inout Prepared) throws -> [StateKey] {
-        var keys: [StateKey] = []
-        while try rows.next() {
-            guard let kind = StateKey.Kind(rawValue: rows.text(1)) else { continue }
-            keys.append(StateKey(rule: rows.text(0), kind: kind, key: rows.text(2), element: rows.text(3)))
-        }
-        return keys
+    /// Nil for a kind that only a newer version knows.
+    private static func stateKey(_ row: borrowing Prepared) -> StateKey? {
+        guard let kind = StateKey.Kind(rawValue: row.text(1)) else { return nil }
+        return StateKey(rule: row.text(0), kind: kind, key: row.text(2), element: row.text(3))
     }
 }
 

@@ -24,12 +24,10 @@ extension Session {
         history.decisions = try decisions(of: page, ids)
         let own = Set(page.map(\.sequence))
         let waits = history.decisions.compactMap(\.waitPlace)
-        var deliveries = try prepare(SQL.History.deliveries)
-        try deliveries.bind(":ids", text: ids)
-        try deliveries.bind(":places", text: Self.json(own.union(waits).sorted().map(JSON.int)))
         let subjects = query.task == nil ? [] : Set(page.map(\.event.subject)).sorted()
-        try deliveries.bind(":subjects", text: Self.json(subjects.map(JSON.string)))
-        try deliveries.bind(":limit", HistoryQuery.most)
+        var deliveries = try prepare(
+            SQL.History.deliveries, (":ids", ids), (":places", Self.json(own.union(waits).sorted().map(JSON.int))),
+            (":subjects", Self.json(subjects.map(JSON.string))), (":limit", HistoryQuery.most))
         while try deliveries.next() {
             let record = try record(deliveries)
             let occasion = record.delivery.id.occasion
@@ -83,17 +81,14 @@ extension Session {
     }
 
     private func event(_ id: Event.ID) throws -> StoredEvent? {
-        var statement = try prepare(SQL.History.event)
+        var statement = try prepare(SQL.History.event, (":id", PackedName(id.text)))
         defer { statement.stop() }
-        try statement.bind(":id", key: id.text)
         do { return try statement.next() ? StoredEvent(statement) : nil } catch is DamagedValue { return nil }
     }
 
     private func caused(by event: StoredEvent, limit: Int) throws -> [StoredEvent] {
-        var statement = try prepare(SQL.History.caused)
+        var statement = try prepare(SQL.History.caused, (":cause", PackedName(event.event.id.text)), (":limit", limit))
         defer { statement.stop() }
-        try statement.bind(":cause", key: event.event.id.text)
-        try statement.bind(":limit", limit)
         var events: [StoredEvent] = []
         while try statement.next() {
             do { events.append(try StoredEvent(statement)) } catch is DamagedValue { continue }
@@ -108,10 +103,10 @@ extension Session {
             if let record = try Self.decision(row) { records[row.int(6)] = record }
         }
         // The waits under these events' keys that began before the last event: a replay of an older event may have begun one.
-        var waits = try prepare(SQL.History.waits)
-        try waits.bind(":until", events.map(\.event.time).max() ?? .distantPast)
         let keys = events.reduce(into: Set<String>()) { Self.collectKeys(of: $1.event, into: &$0) }
-        try waits.bind(":keys", text: Self.json(keys.sorted().map(JSON.string)))
+        var waits = try prepare(
+            SQL.History.waits, (":until", events.map(\.event.time).max() ?? .distantPast),
+            (":keys", Self.json(keys.sorted().map(JSON.string))))
         while try waits.next() { try take(waits) }
         // With these waits, also their ends, early or at their timers.
         let occasions = Set(records.values.map(\.occasion)).union(events.map { Occasion.event($0.event.id).id })
@@ -122,17 +117,15 @@ extension Session {
             while try ofEvent.next() { try take(ofEvent) }
             ofEvent.stop()
         }
-        var others = try prepare(SQL.History.decisions)
-        try others.bind(":ids", text: ids)
-        try others.bind(":places", text: Self.json(places.sorted().map(JSON.int)))
+        var others = try prepare(
+            SQL.History.decisions, (":ids", ids), (":places", Self.json(places.sorted().map(JSON.int))))
         while try others.next() { try take(others) }
         // An escalation that these events began may have been ended by a later event.
         let begun = records.values.filter { $0.verdict == .escalating }
         if let since = begun.map(\.at).min() {
-            var escalations = try prepare(SQL.History.escalations)
-            try escalations.bind(":since", since)
             let tasks = Set(begun.compactMap { $0.detail["key"]?.asString }).sorted()
-            try escalations.bind(":keys", text: Self.json(tasks.map(JSON.string)))
+            var escalations = try prepare(
+                SQL.History.escalations, (":since", since), (":keys", Self.json(tasks.map(JSON.string))))
             while try escalations.next() { try take(escalations) }
         }
         return records.sorted { $0.key < $1.key }.map(\.value)

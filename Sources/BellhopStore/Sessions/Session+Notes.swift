@@ -2,10 +2,7 @@ import BellhopCore
 
 extension Session {
     func note(_ key: String) throws -> JSON? {
-        var statement = try prepare(SQL.Notes.value)
-        try statement.bind(":key", key)
-        guard try statement.next() else { return nil }
-        return try statement.json(0)
+        try rows(SQL.Notes.value, (":key", key)) { row in try row.json(0) }.first
     }
 
     func setNote(_ key: String, to value: JSON?) throws {

@@ -19,11 +19,11 @@ extension Session {
             guard let row = try place(of: id), command.states.contains(row.state) else { continue }
             switch command {
             case .retry:
-                try change(SQL.Deliveries.retryAnew, row.id, at: now)
+                try run(SQL.Deliveries.retryAnew, (":now", now), (":id", row.id))
                 try run(SQL.Coalescing.keepJoined, (":carrier", id.text))
                 if row.state == .quiet { try updateState(of: row.id, at: now) }
             case .drop:
-                try change(SQL.Deliveries.drop, row.id, at: now)
+                try run(SQL.Deliveries.drop, (":now", now), (":id", row.id))
                 if row.state == .waiting || row.state == .quiet { try forgetWaits(of: row.id) }
                 try release(behind: id)
             }
@@ -38,8 +38,7 @@ extension Session {
 
     /// A person's change; false if the delivery or its arguments are not as the person saw them.
     func edit(_ edit: DeliveryEdit, by person: Person?) throws -> Bool {
-        var statement = try prepare(SQL.Deliveries.editable)
-        try statement.bind(":name", key: edit.id.text)
+        var statement = try prepare(SQL.Deliveries.editable, (":name", PackedName(edit.id.text)))
         guard try statement.next() else { return false }
         var body = try DeliveryBody(stored: JSON.parse(statement.bytes(1)))
         guard body.arguments == edit.before else { return false }
@@ -142,16 +141,11 @@ extension Session {
         var conversation = change?.conversation
         if case .message(let message) = delivery.arguments { conversation = message.conversation }
         guard let conversation else { return }
-        var statement = try prepare(SQL.Deliveries.keepConversation)
-        try statement.bind(":receiver", delivery.id.receiver)
-        try statement.bind(":conversation", conversation)
-        try statement.bind(":first_message", text: change?.firstMessage?.encoded())
-        try statement.bind(":id", row)
-        try statement.bind(":closes", change.map { $0.firstMessage == nil } ?? false)
-        try statement.bind(":at", finish.at)
-        try statement.bind(":updates", delivery.arguments.updatesConversation)
-        try statement.bind(":created", delivery.createdAt)
-        try statement.run()
+        try run(
+            SQL.Deliveries.keepConversation, (":receiver", delivery.id.receiver), (":conversation", conversation),
+            (":first_message", change?.firstMessage?.encoded()), (":id", row),
+            (":closes", change.map { $0.firstMessage == nil } ?? false), (":at", finish.at),
+            (":updates", delivery.arguments.updatesConversation), (":created", delivery.createdAt))
     }
 
     /// Makes a message part of another delivery's.
@@ -161,17 +155,9 @@ extension Session {
     }
 
     private func place(of id: Delivery.ID) throws -> (id: Int64, lane: String, state: DeliveryState)? {
-        var statement = try prepare(SQL.Deliveries.place)
-        try statement.bind(":name", key: id.text)
-        guard try statement.next() else { return nil }
-        return (statement.int(0), statement.text(1), try Self.state(statement.text(2)))
-    }
-
-    private func change(_ sql: String, _ id: Int64, at now: Timestamp) throws {
-        var statement = try prepare(sql)
-        try statement.bind(":now", now)
-        try statement.bind(":id", id)
-        try statement.run()
+        try rows(SQL.Deliveries.place, (":name", PackedName(id.text))) { row in
+            (id: row.int(0), lane: row.text(1), state: try Self.state(row.text(2)))
+        }.first
     }
 
     /// Finds a lane's head again: the running delivery, else the oldest open one.

@@ -90,8 +90,7 @@ extension Session {
     }
 
     private func readiness(of id: Int64) throws -> Readiness {
-        var statement = try prepare(SQL.Predecessors.readiness)
-        try statement.bind(":id", id)
+        var statement = try prepare(SQL.Predecessors.readiness, (":id", id))
         guard try statement.next() else { return .free }
         if statement.int(0) == 1 { return .stopped }
         if statement.int(1) == 1 { return .aside }

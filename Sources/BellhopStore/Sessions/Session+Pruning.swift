@@ -78,16 +78,10 @@ extension Session {
     private func walk(
         _ look: String, _ remove: String, _ after: Int64, before limit: Timestamp, at now: Timestamp, stale: Timestamp? = nil
     ) throws -> (removed: Int, last: Int64?) {
-        var looking = try prepare(look)
-        try looking.bind(":before", limit)
-        try looking.bind(":now", now)
-        try looking.bind(":after", after)
+        var looking = try prepare(look, (":before", limit), (":now", now), (":after", after))
         guard try looking.next(), looking.int(0) > 0, looking.int(2) > 0 else { return (0, nil) }
         let last = looking.int(1)
-        var removing = try prepare(remove)
-        try removing.bind(":after", after)
-        try removing.bind(":last", last)
-        try removing.bind(":before", limit)
+        var removing = try prepare(remove, (":after", after), (":last", last), (":before", limit))
         if let stale { try removing.bind(":stale", stale) }
         return (try removing.run(), last)
     }

@@ -55,12 +55,10 @@ extension Session {
 
     func digest(_ query: DigestQuery) throws -> Digest {
         func prepared(_ sql: String) throws -> Prepared {
-            var statement = try prepare(sql)
-            try statement.bind(":after", query.after)
-            try statement.bind(":before", query.before)
-            try statement.bind(":types", text: Self.list(query.types.map(\.name)) ?? Array("[]".utf8))
-            try statement.bind(":sources", text: Self.list(query.sources))
-            return statement
+            let types = Self.list(query.types.map(\.name)) ?? Array("[]".utf8)
+            return try prepare(
+                sql, (":after", query.after), (":before", query.before), (":types", types),
+                (":sources", Self.list(query.sources)))
         }
         var counting = try prepared(SQL.Queries.digestCount)
         let count = try counting.next() ? Int(counting.int(0)) : 0
@@ -101,8 +99,7 @@ extension Session {
 
     func deliveries(_ query: DeliveryQuery) throws -> [DeliveryRecord] {
         if let name = Self.wholeID(query.id) {
-            var statement = try prepare(SQL.Queries.delivery)
-            try statement.bind(":name", key: name)
+            var statement = try prepare(SQL.Queries.delivery, (":name", PackedName(name)))
             try Self.bind(query, to: &statement)
             guard try statement.next() else { return [] }
             let record = try record(statement)
@@ -140,9 +137,8 @@ extension Session {
     /// Whether a query is for states that only few deliveries have: the dead, the waiting, and others that are not done.
     private func selectsFew(_ query: DeliveryQuery) throws -> Bool {
         if query.states.isEmpty || query.states.contains(.done) || query.states.contains(.joined) { return false }
-        var count = try prepare(SQL.Queries.stateCount)
-        try count.bind(":states", text: Self.list(query.states.map(\.rawValue)))
-        try count.bind(":limit", Self.maxFew + 1)
+        var count = try prepare(
+            SQL.Queries.stateCount, (":states", Self.list(query.states.map(\.rawValue))), (":limit", Self.maxFew + 1))
         guard try count.next() else { return false }
         return count.int(0) <= Self.maxFew
     }
@@ -255,8 +251,7 @@ extension Session {
 
     /// The state of a delivery that others joined.
     private func joined(_ id: String) throws -> JoinedDelivery {
-        var statement = try prepare(SQL.Queries.joined)
-        try statement.bind(":name", key: id)
+        var statement = try prepare(SQL.Queries.joined, (":name", PackedName(id)))
         guard try statement.next() else { return JoinedDelivery(id: id, state: nil) }
         let state = try Self.state(statement.text(0))
         let failure = statement.isNull(1) || state == .done ? nil : Failure(stored: try statement.json(1))

@@ -8,13 +8,10 @@ extension Session {
     func nextRelease() throws -> Timestamp? { try rows(SQL.Quiet.next) { row in row.optionalTime(0) }.first }
 
     func released(at now: Timestamp) throws -> [HeldMessage] {
-        var first = try prepare(SQL.Quiet.first)
-        try first.bind(":now", now)
+        var first = try prepare(SQL.Quiet.first, (":now", now))
         guard try first.next() else { return [] }
-        var statement = try prepare(SQL.Quiet.held)
-        try statement.bind(":end", first.time(0))
-        try statement.bind(":receiver", first.text(1))
-        try statement.bind(":limit", HeldMessage.most)
+        var statement = try prepare(
+            SQL.Quiet.held, (":end", first.time(0)), (":receiver", first.text(1)), (":limit", HeldMessage.most))
         var messages: [HeldMessage] = []
         var bytes = 0
         while bytes < Self.maxHeld, try statement.next() {
@@ -83,9 +80,7 @@ extension Session {
     }
 
     private func keptBack(_ name: String) throws -> (id: Int64, lane: String)? {
-        var statement = try prepare(SQL.Quiet.keptBack)
-        try statement.bind(":name", key: name)
-        return try statement.next() ? (statement.int(0), statement.text(1)) : nil
+        try rows(SQL.Quiet.keptBack, (":name", PackedName(name))) { row in (id: row.int(0), lane: row.text(1)) }.first
     }
 
     /// Drops the earlier messages of its conversation that are still kept back, if this delivery closes or acknowledges what they would

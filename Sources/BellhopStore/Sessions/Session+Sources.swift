@@ -137,11 +137,9 @@ extension Session {
 
     private func known(_ scope: Int64) throws -> KnownTasks {
         var known = KnownTasks()
-        var count = try prepare(SQL.Sources.knownCount)
-        try count.bind(":scope", scope)
+        var count = try prepare(SQL.Sources.knownCount, (":scope", scope))
         if try count.next() { known.reserveCapacity(Int(count.int(0))) }
-        var statement = try prepare(SQL.Sources.known)
-        try statement.bind(":scope", scope)
+        var statement = try prepare(SQL.Sources.known, (":scope", scope))
         while try statement.next() {
             known.set(
                 KnownTask(

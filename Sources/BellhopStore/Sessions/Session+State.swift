@@ -110,8 +110,7 @@ extension Session {
         }
         var losses: [KeyLoss] = []
         for rule in rules.sorted() {
-            var statement = try prepare(SQL.Rules.overflow)
-            try statement.bind(":name", rule)
+            var statement = try prepare(SQL.Rules.overflow, (":name", rule))
             guard try statement.next() else { continue }
             let (keys, once, most) = (Int(statement.int(0)), Int(statement.int(1)), Int(statement.int(2)))
             let escalations = Int(statement.int(3))

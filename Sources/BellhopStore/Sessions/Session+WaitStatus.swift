@@ -7,9 +7,7 @@ extension Session {
 
     func waits(at now: Timestamp) throws -> [StoreStatus.WaitStatus] {
         let most = StoreStatus.WaitStatus.most
-        var statement = try prepare(SQL.Queries.waits)
-        try statement.bind(":now", now)
-        try statement.bind(":most", most)
+        var statement = try prepare(SQL.Queries.waits, (":now", now), (":most", most))
         var waits: [StoreStatus.WaitStatus] = []
         while try statement.next() {
             let rule = statement.text(0)
@@ -61,8 +59,7 @@ extension Session {
 
     /// The next timers, and how many more there are.
     func upcoming() throws -> ([StoreStatus.UpcomingStatus], later: Int) {
-        var statement = try prepare(SQL.Queries.upcoming)
-        try statement.bind(":limit", Self.maxUpcoming)
+        var statement = try prepare(SQL.Queries.upcoming, (":limit", Self.maxUpcoming))
         var numbers = try prepare(SQL.Queries.number)
         var upcoming: [StoreStatus.UpcomingStatus] = []
         var shown = 0
@@ -81,8 +78,7 @@ extension Session {
                     timer: timer, subject: subject, number: number,
                     gathered: statement.isNull(6) ? nil : Int(statement.int(6))))
         }
-        var counting = try prepare(SQL.Queries.upcomingCount)
-        try counting.bind(":most", StoreStatus.WaitStatus.most)
+        var counting = try prepare(SQL.Queries.upcomingCount, (":most", StoreStatus.WaitStatus.most))
         let all = try counting.next() ? Int(counting.int(0)) : 0
         return (upcoming, max(0, all - shown))
     }

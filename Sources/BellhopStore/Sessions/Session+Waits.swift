@@ -31,8 +31,7 @@ extension Session {
     /// Deletes the waits, counts and gathered events of a rule, and records that waiting runs have ended. Returns the number of these.
     func forgetWaits(of rule: String, ending: DecisionRecord.Ending, at now: Timestamp) throws -> Int {
         let ended = try count(SQL.Rules.waitingCount, of: rule, at: now)
-        var waiting = try prepare(SQL.Rules.waiting)
-        try waiting.bind(":rule", rule)
+        var waiting = try prepare(SQL.Rules.waiting, (":rule", rule))
         try record(ending, of: &waiting, at: now)
         try run(SQL.Rules.forgetWaits, (":rule", rule))
         return ended
@@ -72,8 +71,7 @@ extension Session {
     /// Deletes the escalations of a rule, and records that they have ended. Returns the number of these.
     func forgetEscalations(of rule: String, ending: DecisionRecord.Ending, at now: Timestamp) throws -> Int {
         let ended = try count(SQL.Rules.escalatingCount, of: rule, at: now)
-        var escalating = try prepare(SQL.Rules.escalating)
-        try escalating.bind(":rule", rule)
+        var escalating = try prepare(SQL.Rules.escalating, (":rule", rule))
         try record(ending, of: &escalating, at: now)
         for sql in SQL.Rules.forgetEscalations { try run(sql, (":rule", rule)) }
         return ended
