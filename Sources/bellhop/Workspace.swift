@@ -138,11 +138,3 @@ struct Workspace {
         return missing
     }
 }
-
-/// Discards events and notes: for commands that send no requests.
-struct NoOpSink: EventSink, Notebook {
-    func emit(_ events: [Event]) async {}
-    func retry(_ events: [Event], after error: StoreError) {}
-    func note(_ key: String) async throws -> JSON? { nil }
-    func setNote(_ key: String, to value: JSON?) async throws {}
-}

@@ -140,12 +140,4 @@ enum TableBenchmarks {
         let settings: JSON.Object = ["table": .string(TableAnswer.table), "query": .string(TableAnswer.query)]
         return try TableSource(name: "incidents", settings: Settings(settings), connection: connection)
     }
-
-    /// Discards events and notes.
-    private struct NoOpSink: EventSink, Notebook {
-        func emit(_ events: [Event]) async {}
-        func retry(_ events: [Event], after error: StoreError) {}
-        func note(_ key: String) async throws -> JSON? { nil }
-        func setNote(_ key: String, to value: JSON?) async throws {}
-    }
 }
