@@ -42,7 +42,6 @@ extension SampledSource {
 }
 
 extension Source {
-    /// A sample from a first poll.
     fileprivate func polled(_ limit: Int) async throws(Failure) -> SourceSample {
         let listing = try await list(from: LastPoll()).listing
         let keys = listing.entries.prefix(limit).map(\.key)

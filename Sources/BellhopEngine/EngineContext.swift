@@ -44,7 +44,6 @@ public struct EngineContext: Sendable {
         self.checkpoint = checkpoint
     }
 
-    /// Reports an event that was stored.
     func report(_ event: Event) {
         signals.emit(.event(event))
         tracer?.stored(event, by: "event", from: event.time, to: clock.now)

@@ -13,7 +13,6 @@ final class BodyRoom: Sendable {
 
     init(largestBody: Int) { bytes = Mutex(max(Self.least, 2 * largestBody)) }
 
-    /// The room that is left, in bytes.
     var left: Int { bytes.withLock { $0 } }
 
     /// Part of the room, for one body.

@@ -52,7 +52,6 @@ public struct InboundHandler: Sendable {
     /// A request whose body is to be read.
     struct Admission: Sendable, Hashable {
         var path: String
-        /// The largest body, in bytes.
         var largestBody: Int
         /// The proof of the sender, if the head has it. Otherwise only the body can show that the sender has the secret.
         var proof: InboundKey.Proof?
@@ -125,7 +124,6 @@ public struct InboundHandler: Sendable {
         return answer
     }
 
-    /// Answers a request that was admitted.
     func answer(_ request: InboundRequest, _ admission: Admission) async -> InboundAnswer {
         guard let (endpoint, budget) = endpoints[admission.path] else {
             return refusal(404, "Bellhop has no endpoint at this path.")

@@ -28,7 +28,6 @@ public struct InboundAnswer: Error, Sendable, Hashable {
     public var retryAfter: Int?
     /// The value of `WWW-Authenticate`: some senders, such as Amazon SNS, send a password only when they are asked for one.
     var challenge: String?
-    /// Whether the sender was authenticated.
     var isToKnownSender = false
 
     public init(_ status: Int, _ text: String, retryAfter: Int? = nil) {

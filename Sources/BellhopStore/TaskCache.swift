@@ -9,7 +9,6 @@ struct TaskCache {
         /// The turn of the scope that the tasks show.
         var turn: Int64
         var tasks: [Snapshot]
-        /// The index of each task in `tasks`.
         var places: [TaskKey: Int]
         /// The changes of later polls, oldest first.
         var later: [Change] = []
@@ -43,7 +42,6 @@ struct TaskCache {
         }
     }
 
-    /// The changes of one poll.
     private struct Change {
         var turn: Int64
         var present: [SnapshotText]
@@ -83,7 +81,6 @@ struct TaskCache {
         for scope in entries.keys { entries[scope]?.isNeeded = false }
     }
 
-    /// Adds the changes of a stored poll.
     mutating func note(_ poll: PollCommit, turn: Int64) {
         guard let entry = entries[poll.scope] else { return }
         let count = poll.present.count + poll.removed.count

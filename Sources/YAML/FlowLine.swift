@@ -16,7 +16,6 @@ struct FlowLine {
         end = collection(opening == nil ? start + 1 : start, isMapping: (opening ?? excerpt[start]) == ASCII.openBrace)
     }
 
-    /// The text of a range with all edits applied.
     func corrected(_ range: Range<Int>) -> String {
         var text = ""
         var index = range.lowerBound

@@ -58,12 +58,10 @@ struct LineParts {
     /// The blanks before the first character.
     var blanks: String { excerpt.text(line.lowerBound..<indentEnd) }
 
-    /// The line's text before the value.
     var head: String { excerpt.text(line.lowerBound..<value.lowerBound) }
 
     var valueText: String { excerpt.text(value) }
 
-    /// The line with another value.
     func with(_ text: String) -> String { head + text + excerpt.text(value.upperBound..<line.upperBound) }
 
     private static func key(_ excerpt: Excerpt, _ start: Int) -> Range<Int>? {

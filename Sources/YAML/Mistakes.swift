@@ -9,7 +9,6 @@ struct Mistake {
     let lines: ClosedRange<Int>
     let corrected: String
 
-    /// The error, described as this mistake.
     func described(in error: YAMLError) -> YAMLError {
         YAMLError(code, message, at: range, help: help, corrected: corrected, note: error.note)
     }

@@ -45,7 +45,6 @@ extension ConsoleClient {
         }
     }
 
-    /// The error for an answer that is not from a console.
     private func foreignAnswer(_ answer: HTTPResponse, _ type: String) -> CommandError {
         let kind = type.isEmpty ? "" : " with \(type.visible)"
         let place = "\(address.origin)\(address.path.dropLast("/api/v1/inquiries".count))"
@@ -78,7 +77,6 @@ extension HTTPResponse {
 }
 
 extension Inquiry {
-    /// Whether the end of an answer fits this inquiry.
     func isAnswered(by end: JSON) -> Bool {
         switch self {
         case .status: end["sources"]?.asArray != nil && end["agent"]?.asObject != nil

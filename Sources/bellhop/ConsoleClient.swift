@@ -5,7 +5,6 @@ import BellhopRules
 
 /// A client of the console of an agent on another machine.
 struct ConsoleClient {
-    /// The console's address for inquiries.
     let address: HTTPAddress
     let token: String
     /// The address of the console itself.
@@ -107,7 +106,6 @@ struct ConsoleClient {
         }
     }
 
-    /// The JSON answer to a GET request of the API.
     func get(_ part: String, _ parameters: [(String, String)] = []) async throws(CommandError) -> JSON {
         let request = HTTPRequest(try address(of: part, parameters))
         let answer = try await connected { connection in try await send(request, over: connection, expecting: .json) }

@@ -144,7 +144,6 @@ private struct SignalPipe: @unchecked Sendable {
         }
     }
 
-    /// The next signal in the pipe, if any.
     func next() -> Int32? {
         var byte: UInt8 = 0
         return read(output, &byte, 1) == 1 ? Int32(byte) : nil

@@ -12,7 +12,6 @@ import UnixSignals
 struct Reloader: Service {
     let assembly: Assembly
     let environment: [String: String]
-    /// Nil if secrets are not reloaded.
     var secrets: SecretReloader?
     /// Nil if SIGHUP is not trapped yet.
     var hangups: UnixSignalsSequence?

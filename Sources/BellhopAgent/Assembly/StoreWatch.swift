@@ -36,7 +36,6 @@ public final class StoreWatch: Service {
         return last.isCurable ? !(await Self.accepts(store, at: clock.now)) : true
     }
 
-    /// Whether the store accepts a change now.
     static func accepts(_ store: any Store, at now: Timestamp) async -> Bool {
         (try? await store.setNote("store/checked", to: .string(now.rfc3339))) != nil
     }

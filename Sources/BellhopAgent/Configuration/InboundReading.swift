@@ -64,7 +64,6 @@ struct InboundReading {
         if let settings, let node { configuration.place = InboundServer.Address.read(settings, node, port: 8091, &reader) }
     }
 
-    /// Reads a source of kind `webhook`.
     mutating func webhook(_ name: String, _ node: Node, _ reader: inout SettingsReader<Never>) {
         let kind = Setting("kind", .name, required: true, "")
         let errors = reader.diagnostics.errorCount

@@ -4,7 +4,6 @@ import YAML
 
 /// Finds and replaces `${{ env.NAME }}` and `${{ secret.NAME }}` in the strings of bellhop.yaml.
 enum Interpolation {
-    /// One reference in a string.
     struct Reference: Sendable, Hashable {
         enum Space: String, Sendable, Hashable { case env, secret }
         var space: Space

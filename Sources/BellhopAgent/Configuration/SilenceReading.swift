@@ -2,7 +2,6 @@ import BellhopCore
 import BellhopRules
 import YAML
 
-/// Reads `silences`.
 struct SilenceReading {
     let file: String
     /// The file's zone.
@@ -117,7 +116,6 @@ extension SilenceEntry {
     }
 }
 
-/// Reads the `quiet` of connections.
 struct QuietReading {
     let file: String
     /// The file's zone.

@@ -127,7 +127,6 @@ extension ConfigurationManifest {
     ]
 }
 
-/// Reads `console`.
 struct ConsoleReading {
     /// Resolves a path in the file against the file's folder.
     let path: (String) -> String

@@ -47,7 +47,6 @@ public struct ConsoleToken: Sendable, Hashable {
     /// The hash that is stored for a token. A plain hash suffices, because tokens are random and long.
     public static func hash(of token: String) -> String { Hexadecimal.text(SHA256.hash(data: Array(token.utf8))) }
 
-    /// The key of the note.
     static let note = "console/tokens"
 
     var json: JSON { ["role": .string(role.rawValue), "hash": .string(hash), "created": .string(created.rfc3339)] }

@@ -12,7 +12,6 @@ public struct ControlServer: Service {
     private var path: String { place.path }
     private let inquirer: Inquirer
 
-    /// The longest line that is read.
     private static let longestLine = 1 << 25
     /// The size of the pieces in which rows are written, in bytes.
     private static let pieceBytes = 1 << 16

@@ -192,7 +192,6 @@ extension Inquirer {
 }
 
 extension StateKey.Kind {
-    /// The part of a rule that keeps state of this kind.
     fileprivate var part: String {
         switch self {
         case .hold: "for"

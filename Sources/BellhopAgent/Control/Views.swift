@@ -180,7 +180,6 @@ extension StoreStatus.UpcomingStatus {
 }
 
 extension RuleTimer.Kind {
-    /// The part of the rule that waits.
     fileprivate var part: String {
         switch self {
         case .hold: "for"

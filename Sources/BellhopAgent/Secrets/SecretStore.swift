@@ -11,7 +11,6 @@ public enum SecretStore: Sendable, Hashable {
     /// A command that prints a secret. The secret's name is its last argument.
     case command([String])
 
-    /// The answer of a store.
     enum Answer: Sendable, Hashable {
         case value(String)
         /// The store does not have it.

@@ -19,7 +19,6 @@ struct AgentReading: Sendable {
     var connections: [String] = []
     /// The names of the rules in force; nil before any are.
     var rules: [String]?
-    /// The actions of these rules.
     var actions: Set<String> = []
     /// The number of errors in the changed rules, because of which they are not in force.
     var refusedRules = 0

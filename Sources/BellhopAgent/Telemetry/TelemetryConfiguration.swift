@@ -48,7 +48,6 @@ extension ConfigurationManifest {
     ]
 }
 
-/// Reads `telemetry`.
 struct TelemetryReading {
     /// Resolves a path in the file against the file's folder.
     let path: (String) -> String

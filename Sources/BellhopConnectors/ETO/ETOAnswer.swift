@@ -100,7 +100,6 @@ enum GUID {
             }
     }
 
-    /// The text with all GUIDs masked.
     static func masked(_ text: String) -> String {
         let bytes = Array(text.utf8)
         var out: [UInt8] = []

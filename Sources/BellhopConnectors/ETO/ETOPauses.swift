@@ -10,7 +10,6 @@ struct ETOPauses: Sendable {
         var times: Int
     }
 
-    /// The key for the login.
     static let login = ""
     private static let backoff = Backoff(base: .seconds(5), factor: 2, cap: .seconds(900))
     private static let reasons: Set<Failure.Reason> = [

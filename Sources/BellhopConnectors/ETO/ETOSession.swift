@@ -16,7 +16,6 @@ actor ETOSession {
         var timeZoneOffset = 0
     }
 
-    /// The result of a login.
     struct Login {
         var enterprise: ETOChoice
         var site: ETOChoice
@@ -143,7 +142,6 @@ actor ETOSession {
         }
     }
 
-    /// The sites of one of ``enterprises()``.
     func sites(of enterprise: ETOChoice) async throws(Failure) -> [ETOChoice] {
         try await gate.inTurn { () async throws(Failure) in
             guard let ticket = self.choosingTicket else { preconditionFailure("enterprises come before their sites") }

@@ -111,7 +111,6 @@ public struct ExecAction: Action {
         return failure
     }
 
-    /// A text itself, and any other value as JSON.
     private static func text(_ value: JSON) -> String { value.asString ?? value.text }
 
     private static func sentence(_ what: String, _ output: String) -> String {

@@ -50,7 +50,6 @@ extension HTTPConnection {
         /// Only the name: the rest may hold secrets.
         public var description: String { "HTTPConnection.Configuration(\(name))" }
 
-        /// All errors in checked settings.
         static func problems(_ name: String, _ settings: Settings) -> [ConnectorError] {
             var configuration = Configuration(name: name)
             return configuration.read(settings)

@@ -29,7 +29,6 @@ public struct HTTPRequest: Sendable, Hashable {
         self.init("GET", address, headers: headers, timeout: timeout)
     }
 
-    /// The most redirects followed for one request.
     static let maxRedirects = 5
 
     /// Adds the current trace context, unless the request has one (W3C Trace Context, section 3.2).

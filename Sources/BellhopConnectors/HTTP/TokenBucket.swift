@@ -36,7 +36,6 @@ struct TokenBucket: Sendable {
 
     mutating func hold(_ count: Int = 1) { held += count }
 
-    /// Uses a reserved token.
     mutating func use(at now: Timestamp) {
         free(at: now)
         held -= 1

@@ -100,7 +100,6 @@ final class LogFile: Sendable {
         file.descriptor = try openFile()
     }
 
-    /// Whether the path refers to the open file.
     private func isAtPath(_ descriptor: Int32) -> Bool {
         FileIdentity(of: descriptor).map { $0 == FileIdentity(of: path) } ?? false
     }

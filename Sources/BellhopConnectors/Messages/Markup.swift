@@ -47,7 +47,6 @@ extension Markup {
     var entityLimit: Int { .max }
 }
 
-/// The place of a character of text.
 enum TextPlace: Sendable, Hashable {
     /// - Parameters:
     ///   - lineStart: whether only spaces and digits stand before it on its line.

@@ -71,7 +71,6 @@ public struct NotifyAction: Action {
     }
 }
 
-/// A receiver of `notify` messages.
 protocol MessageReceiver: Sendable {
     /// See ``Action/executor``.
     var executor: (any TaskExecutor)? { get }

@@ -5,7 +5,6 @@ struct TokenForm: Sendable {
     /// Everything that decides whether the endpoint accepts the form, so that a refusal of the same is remembered.
     var credentials: Credentials
 
-    /// The form that sends a refresh token.
     static func refreshing(_ token: String, _ settings: OAuthSettings, mark: String) -> TokenForm {
         TokenForm([("grant_type", "refresh_token"), ("refresh_token", token)], settings, secrets: [token], mark: mark)
     }

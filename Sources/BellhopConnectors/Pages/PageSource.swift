@@ -16,7 +16,6 @@ struct PageSource: ProbedSource {
     private let host: any PageHost
     private let key: TaskKey
     private let timeout: Duration?
-    /// Secrets in the page's address.
     private let secrets: [String]
     private let latest = Latest()
 

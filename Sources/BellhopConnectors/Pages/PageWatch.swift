@@ -11,7 +11,6 @@ struct PageWatch: Sendable {
         var isAttribute: Bool { if case .attribute = self { true } else { false } }
     }
 
-    /// The content of a page.
     struct Reading: Sendable, Hashable {
         var title: String
         var text: String

@@ -29,6 +29,5 @@ struct AcknowledgeAction: Action {
 
 /// The key that identifies an alert at a pager: messages with the same key belong to one alert, also over several attempts.
 enum AlertKey {
-    /// The conversation, or the delivery of a message without one.
     static func of(_ message: Message, _ delivery: Delivery) -> String { message.conversation ?? delivery.id.text }
 }

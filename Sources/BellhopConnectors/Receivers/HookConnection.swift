@@ -21,7 +21,6 @@ final class ReceiverRest: Sendable {
     func extend(by duration: Duration, from now: Timestamp) { until.withLock { $0 = max($0 ?? now, now + duration) } }
 }
 
-/// A connection whose kind is a ``HookReceiver``.
 struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
     static var kind: ConnectionKind {
         ConnectionKind(

@@ -155,7 +155,6 @@ enum MessagePlace: Sendable, Hashable {
     }
 }
 
-/// A message to send, with its place.
 struct MessageCall: Sendable {
     var message: Message
     var delivery: Delivery

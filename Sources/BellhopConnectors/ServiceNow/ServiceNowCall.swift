@@ -147,7 +147,6 @@ struct ServiceNowReply: Sendable {
         }
     }
 
-    /// The list of the Task Tracker.
     func tasks(from place: String) throws(Failure) -> Listing {
         do {
             return try Listing(body, shape: .serviceNow)

@@ -77,7 +77,6 @@ struct ServiceNowLogin: Sendable {
 }
 
 extension ServiceNowLogin {
-    /// The login that the keychain holds.
     struct StoredLogin: Sendable {
         /// Nil if the keychain holds no login.
         var username: String?
@@ -225,7 +224,6 @@ struct ServiceNowUser: Sendable, Hashable {
     var email = ""
     var sysID = ""
 
-    /// The name and the user name, or only the latter.
     var shown: String { name.isEmpty || name == username ? username : "\(name) (\(username))" }
 }
 

@@ -21,7 +21,6 @@ extension SessionState {
         case tokenWanted
     }
 
-    /// The next step of a request.
     enum Step: Sendable {
         /// Send the request; then call ``received(_:at:)``.
         case send(HTTPRequest, changesSomething: Bool)
@@ -35,7 +34,6 @@ extension SessionState {
         case fail(Failure)
     }
 
-    /// The next step of a login.
     enum LoginStep: Sendable {
         /// Send the request; then call ``receivedLogin(_:at:)`` or ``loginFailed(_:)``.
         case send(HTTPRequest)

@@ -29,7 +29,6 @@ struct SessionState: Sendable {
     let login: ServiceNowLogin
     /// Who is logged in; nil before the first login and after the session's end.
     private(set) var user: ServiceNowUser?
-    /// The number of attempted logins.
     private(set) var logins = 0
     private var jar = CookieJar()
     private var csrfToken: String?

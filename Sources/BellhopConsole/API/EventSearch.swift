@@ -42,7 +42,6 @@ struct EventSearch: Sendable {
     /// The time limit of one search. The next page continues after the last row evaluated in this time.
     static let timeout = Duration.milliseconds(75)
 
-    /// The events as they happen, as a stream.
     func stream() throws(Problem) -> ConsoleAnswer {
         let (types, sources, task) = (call.texts("type"), call.texts("source"), call.text("task"))
         let last = call.request.header("last-event-id")

@@ -3,7 +3,6 @@ import BellhopCore
 
 /// The OpenAPI 3.1 document of the API, made from its operations.
 enum OpenAPI {
-    /// The schemas with names.
     static let schemas: [String: Schema] = [
         "Problem": .object(
             [
@@ -125,7 +124,6 @@ enum OpenAPI {
         ]),
     ]
 
-    /// The whole document.
     static func document(_ operations: [Operation], of console: ConsoleConfiguration) -> JSON {
         var paths: JSON.Object = [:]
         for operation in operations {

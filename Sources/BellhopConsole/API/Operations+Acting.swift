@@ -99,7 +99,6 @@ extension Operations {
     private static let reason: Schema = .object(
         [("reason", .text("The reason, for others."))], optional: ["reason"], isOpen: false)
 
-    /// Retries or drops one delivery.
     private static let decisions = [DeliveryCommand.retry, .drop].map { command in
         Operation(
             id: command.rawValue, method: .post, path: "/deliveries/{delivery}/\(command.rawValue)",
@@ -169,7 +168,6 @@ extension Call {
         try checked { book throws(Diagnostics) in try book.checkSilence(when) }
     }
 
-    /// The reason of a pause.
     fileprivate var reason: String { body["reason"].textOrEmpty }
 }
 
@@ -238,7 +236,6 @@ struct RemoteInquiry {
         answer = ConsoleAnswer(stream: "application/x-ndjson", lines)
     }
 
-    /// The lines of an answer.
     private struct Lines: ConsoleStream {
         var answer: InquiryAnswer
         let person: Person
@@ -277,7 +274,6 @@ struct RemoteInquiry {
 }
 
 extension Inquiry {
-    /// The role that the inquiry needs.
     fileprivate var role: ConsoleRole {
         switch self {
         case .status, .activity, .events, .deliveries, .tasks, .silences, .history, .audit: .viewer

@@ -174,7 +174,6 @@ extension Operations {
         return row
     }
 
-    /// The delivery that a path names.
     static func delivery(_ call: Call) async throws(Problem) -> JSON {
         try await one("delivery", call, .deliveries(DeliveryQuery(id: call.path["delivery"], limit: 2)))
     }

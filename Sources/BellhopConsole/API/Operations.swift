@@ -6,14 +6,12 @@ import BellhopRules
 enum Operations {
     static let all: [Operation] = reading + trials + acting + workbench + backTests
 
-    /// The most rows of one answer.
     static let maxRows = 1000
 
     static let limit = Operation.Parameter("limit", "The most rows; 100 by default.", .count(most: maxRows))
     static let before = Operation.Parameter("before", "Only rows before this place: `next` of the previous page.", .place)
     static let since = Operation.Parameter("since", "Only rows newer than this, such as `7d`.", .span)
 
-    /// The operation for a request.
     static func find(_ method: String, _ path: some Collection<String>) throws(Problem) -> (Operation, [String: String]) {
         var fitting = all.compactMap { operation in PathPattern.values(operation.path, in: path).map { (operation, $0) } }
         // Prefer a path without parameters.

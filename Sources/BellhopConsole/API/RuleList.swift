@@ -76,6 +76,5 @@ struct RuleList: Sendable {
         }
     }
 
-    /// The current text of a rule's file.
     func text(of rule: Rule) -> String? { view.file(rule.summary.file).map { String(decoding: $0, as: UTF8.self) } }
 }

@@ -10,7 +10,6 @@ indirect enum Schema: Sendable {
     case integer(String = "")
     case number(String = "")
     case boolean(String = "")
-    /// Any value.
     case any(String = "")
     case list(Schema)
     case nullable(Schema)

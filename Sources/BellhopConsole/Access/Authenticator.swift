@@ -60,7 +60,6 @@ final class Authenticator: Sendable {
         }
     }
 
-    /// The credentials of a request.
     private enum Credentials {
         case token(String)
         case session(Entry)

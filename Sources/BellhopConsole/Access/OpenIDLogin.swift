@@ -16,7 +16,6 @@ struct OpenIDLogin: Sendable {
     private let view: AgentView
     private let provider: OpenIDProvider
     private let configuration: ConsoleConfiguration.OpenID
-    /// The name of the cookie.
     private let cookie: String
 
     /// Nil if bellhop.yaml names no provider.

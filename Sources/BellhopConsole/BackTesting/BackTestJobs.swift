@@ -20,7 +20,6 @@ final class BackTestJobs: Sendable {
         var state = State.waiting
         /// From 0 to 1.
         var progress = 0.0
-        /// When the job ended.
         var finished: Timestamp?
         var report: JSON?
         /// The coverage of the counted rules' files, if it was requested.
@@ -34,12 +33,10 @@ final class BackTestJobs: Sendable {
         fileprivate var isOver: Bool { state != .waiting && state != .running }
     }
 
-    /// The most jobs that wait.
     static let maxWaiting = 4
     /// The most ended jobs that are kept, and for how long.
     static let maxKept = 20
     static let retention = Duration.seconds(3600)
-    /// The time limit of a back-test.
     static let timeout = Duration.seconds(600)
 
     private struct State {
@@ -176,7 +173,6 @@ final class BackTestJobs: Sendable {
         }
     }
 
-    /// The most members of a list in a report.
     static let maxInList = BackTestReport.maxSent
 
     /// Changes a job, unless it has ended.

@@ -55,7 +55,6 @@ final class LiveFeed: Sendable {
     /// A viewer without matching events gets its place this often: proxies keep the connection, and a viewer that reconnects continues
     /// there. Its credentials are checked as often.
     fileprivate static let pulse = Duration.seconds(15)
-    /// The most viewers.
     static let maxViewers = 5000
 
     fileprivate let view: AgentView

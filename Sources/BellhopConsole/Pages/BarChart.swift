@@ -27,7 +27,6 @@ struct BarChart {
     }
 
     fileprivate static let hours = 24
-    /// The height of the longest bar.
     private static let height: Int64 = 80
     fileprivate static let hour: Int64 = 3_600_000_000
 

@@ -22,7 +22,6 @@ struct PageContext: Sendable {
         self.zone = zone ?? handler.view.zone
     }
 
-    /// A call of the API by this page.
     func call(_ query: [(name: String, value: String)] = [], path: [String: String] = [:], body: JSON = .null) -> Call {
         Call(self, query: query.filter { !$0.value.isEmpty }, path: path, body: body)
     }
@@ -65,7 +64,6 @@ struct PageContext: Sendable {
 
     func may(_ role: ConsoleRole) -> Bool { visitor.role.includes(role) }
 
-    /// The field with the session's form token (``Visitor/Session/formToken``).
     var formToken: HTML { "<input type=\"hidden\" name=\"form_token\" value=\"\(visitor.session?.formToken ?? "")\">" }
 
     /// A sentence of the agent in the visitor's language, with its times in the visitor's zone.

@@ -60,7 +60,6 @@ extension Pages {
     }
 }
 
-/// The report of a back-test.
 struct BackTestPage {
     let html: HTML
     private let context: PageContext

@@ -133,7 +133,6 @@ enum Pages {
         return all.contains { $0.values(in: request.path) != nil } ? address(of: request) : "/"
     }
 
-    /// The path and query of a request.
     private static func address(of request: ConsoleRequest) -> String {
         let path = "/" + request.path.map { PercentEncoding.encode($0) }.joined(separator: "/")
         let query = PercentEncoding.query(request.query.map { ($0.name, $0.value) })

@@ -83,6 +83,5 @@ struct ConsoleAnswer: Sendable {
         return answer
     }
 
-    /// The entity tag of a body.
     static func tag(_ bytes: [UInt8]) -> String { "\"" + Hexadecimal.text(SHA256.hash(data: bytes).prefix(16)) + "\"" }
 }

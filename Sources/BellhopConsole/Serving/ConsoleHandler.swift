@@ -38,7 +38,6 @@ struct ConsoleHandler: Sendable {
         }
     }
 
-    /// The answer to a request that failed.
     func answer(_ request: ConsoleRequest, _ problem: Problem) -> ConsoleAnswer {
         var answer = request.wantsPage ? Pages.problem(problem, request, self) : ConsoleAnswer(problem)
         answer.fields += Self.securityHeaders

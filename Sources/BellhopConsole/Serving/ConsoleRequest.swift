@@ -52,7 +52,6 @@ struct ConsoleRequest: Sendable {
     /// The text in a form's field. Browsers send line ends as CRLF.
     func entered(_ name: String) -> String { (field(name) ?? "").replacing("\r\n", with: "\n") }
 
-    /// Whether a browser asks for a page.
     var wantsPage: Bool { path.first != "api" && !TelemetryHandler.serves(self) }
 }
 

@@ -21,7 +21,6 @@ final class LowPriorityThreads: TaskExecutor {
 
     func stop() async { try? await pool.shutdownGracefully() }  // nothing runs on them any more
 
-    /// An event loop on a thread with a lower priority.
     static func loop() -> MultiThreadedEventLoopGroup {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         group.next().execute { lowerPriority() }

@@ -106,7 +106,6 @@ struct WebServer: Sendable {
         }
     }
 
-    /// Runs a server until a graceful shutdown.
     private func serve(_ connections: InboundConnections, _ server: @escaping @Sendable () async throws -> Void) async throws {
         try await withGracefulShutdownHandler {
             try await server()

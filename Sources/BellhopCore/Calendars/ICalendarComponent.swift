@@ -10,7 +10,6 @@ struct ICalendarComponent {
     func text(_ name: String) -> String? { property(name)?.value.uppercased() }
     func problem(_ message: String) -> HolidayFile.Malformed { HolidayFile.Malformed(line: line, message: message) }
 
-    /// The calendars of a file.
     static func calendars(_ bytes: [UInt8]) throws(HolidayFile.Malformed) -> [ICalendarComponent] {
         var components: [ICalendarComponent] = []
         var open: [ICalendarComponent] = []

@@ -22,7 +22,6 @@ public struct JSONWriter: ~Copyable {
         return Array(UnsafeBufferPointer(start: start, count: count))
     }
 
-    /// Appends what was written to `bytes`.
     func append(to bytes: inout [UInt8]) { bytes.append(contentsOf: UnsafeBufferPointer(start: start, count: count)) }
 
     // MARK: - Values
@@ -218,7 +217,6 @@ public struct JSONWriter: ~Copyable {
         count &+= bytes.count
     }
 
-    /// Reserves room for more bytes.
     @inline(__always)
     private mutating func reserve(_ more: Int) { if more > capacity - count { grow(more) } }
 

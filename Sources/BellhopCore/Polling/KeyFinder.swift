@@ -8,7 +8,6 @@ struct KeyFinder: JSONVisitor {
     /// Whether the last name was the next one of the path.
     private var isOnPath = false
     private var found: (kind: JSONTape.Kind, range: Range<Int>, flag: Bool)?
-    /// Whether the key occurred twice.
     private(set) var isRepeated = false
 
     init(path: [String]) { self.path = path.map { Array($0.utf8) } }

@@ -55,7 +55,6 @@ struct KeyIndex: Sendable {
         count -= 1
     }
 
-    /// Reserves room for this many keys.
     mutating func reserveCapacity(_ capacity: Int) {
         let size = Self.size(for: capacity)
         guard size > slots.count else { return }

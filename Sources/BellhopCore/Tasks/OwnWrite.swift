@@ -54,7 +54,6 @@ public struct DividedChange: Sendable, Hashable {
 }
 
 extension OwnWrite {
-    /// Whether this write caused the change.
     fileprivate func caused(_ change: Change.FieldChange, _ path: String, _ after: Snapshot, _ schema: TaskSchema) -> Bool {
         if schema.roles.computed[path]?.contains(where: { fields[$0] != nil }) == true { return true }
         guard let set = fields[path] else { return false }

@@ -153,12 +153,10 @@ extension Outcome {
     }
 }
 
-/// An attempt with its outcome and duration.
 struct EndedAttempt: Sendable {
     var claim: Claim
     var outcome: Outcome
     var took: Duration
-    /// When it ended.
     var at: Timestamp
 }
 
@@ -178,7 +176,6 @@ final class EndedAttempts: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether outcomes wait.
     var isEmpty: Bool { state.withLock { $0.waiting.isEmpty } }
 
     /// Records that this many attempts begin.
@@ -223,7 +220,6 @@ final class EndedAttempts: Sendable {
 
     func endClaiming() { state.withLock { $0.isClaiming = false } }
 
-    /// Takes all ended attempts.
     func take() -> [EndedAttempt] { state.withLock { $0.takeAll() } }
 
     /// Waits until an attempt has ended, and takes all ended attempts; nil if no attempt is open. Only one caller at a time may wait,

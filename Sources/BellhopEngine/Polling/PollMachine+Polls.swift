@@ -7,13 +7,11 @@ extension PollMachine {
         var definitions: FieldDefinitions
         /// The tasks whose details are old.
         var stale: [TaskKey]
-        /// Whether an unchanged answer ends the poll.
         var canSkipIfUnchanged: Bool
         /// Whether the first list was suddenly empty, so that the list is read again.
         var isSecondList = false
     }
 
-    /// A poll whose list is accepted.
     struct AcceptedPoll: Sendable {
         var began: Timestamp
         var definitions: FieldDefinitions
@@ -27,7 +25,6 @@ extension PollMachine {
         var isListEmpty: Bool { answer.coverage == .whole && answer.listing.entries.isEmpty }
     }
 
-    /// A poll whose details are read.
     struct ReadPoll: Sendable {
         var accepted: AcceptedPoll
         var details: Details
@@ -36,11 +33,9 @@ extension PollMachine {
         var read: [ReadTask]
         /// Tasks that existed when the first list was empty.
         var hidden: Set<TaskKey>
-        /// The new comments on known tasks.
         var comments: [TaskComment]
     }
 
-    /// A poll whose commit is decided.
     struct DecidedPoll: Sendable {
         var commit: PollCommit
         var read: [ReadTask]

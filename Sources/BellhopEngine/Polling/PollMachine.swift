@@ -19,7 +19,6 @@ struct PollMachine: Sendable {
         case end(PollOutcome)
     }
 
-    /// The result of a step.
     enum Result: Sendable {
         case opened(SourceMemory)
         case listed(Answer)
@@ -27,7 +26,6 @@ struct PollMachine: Sendable {
         case loaded(Loaded)
         case committed(PollResult)
         case stored
-        /// The source failed.
         case failed(Failure)
     }
 

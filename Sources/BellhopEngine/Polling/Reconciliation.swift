@@ -167,7 +167,6 @@ extension Scope {
     func subject(of key: TaskKey) -> String { "\(instance)/\(key.text)" }
 }
 
-/// A task as one poll read it.
 struct ReadTask: Sendable {
     /// The fingerprint of the task's entry in the listing.
     var listed: Fingerprint

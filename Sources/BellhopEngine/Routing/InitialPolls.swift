@@ -105,7 +105,6 @@ public final class InitialPolls: Sendable {
         missing.withLock { $0.goodPolls[scope] = since + Self.timeoutForGoodPolls }
     }
 
-    /// Whether timers wait for a good poll of this scope.
     func mustWait(for scope: Scope.ID, at now: Timestamp) -> Bool {
         missing.withLock { $0.goodPolls[scope].map { now < $0 } ?? false }
     }
@@ -125,6 +124,5 @@ public final class InitialPolls: Sendable {
         }
     }
 
-    /// Whether every source has had a good poll.
     var areGood: Bool { missing.withLock { $0.goodPolls.isEmpty } }
 }

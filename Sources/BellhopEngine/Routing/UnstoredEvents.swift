@@ -5,7 +5,6 @@ import Synchronization
 ///
 /// A class over a mutex, because event sinks and the router share it.
 final class UnstoredEvents: Sendable {
-    /// The most events that are kept.
     static let most = 1000
 
     private struct State {

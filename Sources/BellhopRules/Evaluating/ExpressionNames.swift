@@ -119,7 +119,6 @@ struct ExpressionNames {
 extension ExpressionNames {
     // MARK: The text
 
-    /// Splits off the name at the end of a text.
     private static func split(_ text: Substring) -> (Substring, String) {
         var end = text.endIndex
         while end > text.startIndex, FieldName.isAllowed(text.utf8[text.utf8.index(before: end)]) {

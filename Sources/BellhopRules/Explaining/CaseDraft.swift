@@ -114,7 +114,6 @@ struct CaseDraft {
 
     static func path(_ tested: [RuleFile]) -> String { folder(tested) + "explained.test.yaml" }
 
-    /// The test file.
     func text(of tested: [RuleFile]) -> String {
         let folder = Self.folder(tested)
         let up = String(repeating: "../", count: folder.hasPrefix("/") ? 0 : folder.count { $0 == "/" })
@@ -183,7 +182,6 @@ struct CaseDraft {
         return result
     }
 
-    /// The fields of a task that the source declares.
     private func fields(_ task: JSON.Object, in source: String) -> JSON.Object {
         guard case .object(let fields)? = task["fields"] else { return [:] }
         let schema = schema(of: source)

@@ -9,7 +9,6 @@ public struct ExplainedTest: Sendable {
     /// The reasons why the case does not pass; empty if it passes.
     public var problems: [Diagnostic]
 
-    /// The most texts that are tried one by one.
     private static let maxTexts = 50
 
     /// - Parameters:

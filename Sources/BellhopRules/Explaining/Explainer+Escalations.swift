@@ -1,6 +1,5 @@
 import BellhopCore
 
-/// How escalations ended.
 extension Explainer {
     /// An escalation that has ended, as a clause with the reason, if it is known.
     ///

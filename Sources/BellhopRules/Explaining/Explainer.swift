@@ -17,7 +17,6 @@ struct Explainer {
     private let ends: [[String]: [DecisionRecord]]
     /// The beginnings and the ends of escalations, by rule and task, the oldest first.
     let escalations: [[String]: [DecisionRecord]]
-    /// The places of the events on the bus.
     private let places: [Event.ID: Int64]
 
     init(_ facts: ExplanationFacts, book: RuleBook?, tasks: [Scope.ID: [Snapshot]], at now: Timestamp) {

@@ -3,7 +3,6 @@ import CEL
 
 /// The functions of the calendars that bellhop.yaml declares.
 enum CalendarFunctions {
-    /// The work of examining one day.
     private static let workOfDay = 8
 
     /// `is_open(calendar, time)`, `working_time(calendar, from, to)` and `add_working_time(calendar, time, duration)`.

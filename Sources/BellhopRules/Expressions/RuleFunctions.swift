@@ -3,7 +3,6 @@ import CEL
 
 /// The functions of rules in addition to the language's.
 enum RuleFunctions {
-    /// Functions that need an event.
     static let ofEvents: Set<String> = ["changed", "label"]
 
     /// `age(time)`, `changed(field)`, `changed(field, from, to)` and `label(field)`.

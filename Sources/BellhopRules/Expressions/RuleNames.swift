@@ -11,7 +11,6 @@ struct RuleNames {
     /// The types of events the rule is for.
     let events: [EventDefinition]
     let queryHint: RuleContext.QueryHint
-    /// Whether the rule runs without an event.
     private(set) var hasNoEvent = false
     /// Whether the rule runs for each task of a list.
     private(set) var isForElement = false
@@ -56,7 +55,6 @@ struct RuleNames {
     /// Whether a run has a task of its own, to which it can write.
     var isAboutTask: Bool { isForElement || events.contains(where: \.hasTask) }
 
-    /// Declares that a run has no event.
     mutating func declareNoEvent() {
         hasNoEvent = true
         environment.declare("event", .nullable(.object(EventObject.type)))
@@ -92,7 +90,6 @@ struct RuleNames {
         self.needs[name] = needs
     }
 
-    /// Declares the name of a list's element.
     mutating func declare(element name: String, _ type: CELType, scope: String) {
         environment.declare(.init(name, type, scope: scope))
         needs[name] = []
@@ -114,7 +111,6 @@ struct RuleNames {
         return result
     }
 
-    /// The snapshots of the sources that an expression names.
     func snapshots(of expression: Expression) -> [Scope.ID] {
         expression.references.variables.compactMap { SnapshotFunction.source(ofVariable: $0).flatMap(snapshots.snapshot) }
     }

@@ -15,7 +15,6 @@ struct RunFacts: Sendable {
     private var scopes: [String: Scope.ID]
     private var instances: [String: String]
     private var sourcesInOrder: [(name: String, scope: Scope.ID)]
-    /// The connections that sources read from.
     var readConnections: Set<String>
     /// The connections that can close an alert that a message opened.
     private var pagers: Set<String>
@@ -54,7 +53,6 @@ struct RunFacts: Sendable {
     /// Whether the receiver of a message may close what the message opened; without a configuration, any may.
     func isPager(_ receiver: String) -> Bool { assumed != nil || pagers.contains(receiver) }
 
-    /// The sources of a rule, in their order.
     func sources(of rule: Rule) -> [(name: String, scope: Scope.ID)] {
         if assumed != nil {
             return (rule.sources.isEmpty ? [""] : rule.sources).map { ($0, RuleContext.assumedScope($0)) }

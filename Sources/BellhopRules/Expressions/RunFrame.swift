@@ -43,11 +43,9 @@ final class RunFrame: Resolver {
 
     /// The run's event; nil for a run without one.
     var event: Event? { place < 0 ? nil : events[place].event }
-    /// The place of the run's event on the bus.
     var sequence: Int64? { place < 0 ? nil : events[place].sequence }
 
     var occasion: Occasion { context?.occasion ?? replay ?? .event(events[place].event.id) }
-    /// The source of the run's event or task.
     var source: String { context?.source ?? events[place].event.source }
     var subject: String { context?.subject ?? events[place].event.subject }
     /// How many writes of Bellhop led to the run, each causing the next.
@@ -94,7 +92,6 @@ final class RunFrame: Resolver {
         taskFields = nil
     }
 
-    /// The id of the run's task.
     var taskID: String? {
         readTask()
         guard case .string(let id)? = taskMembers?.value(of: "id", near: &idMember) else { return nil }
@@ -219,7 +216,6 @@ final class RunFrame: Resolver {
         snapshot.map { .object(TaskObject($0, source: source, types: facts.types, type: facts.anyTask)) } ?? .null
     }
 
-    /// The events that led to the run, or its digest.
     private func gathered() -> [Value] {
         if let digest { return digest.events.map { .object(GatheredEvent($0.event, nil, facts)) } }
         return events.dropLast(context?.hasSeparateEvent == true ? 1 : 0).enumerated().map { number, stored in

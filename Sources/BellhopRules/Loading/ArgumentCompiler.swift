@@ -62,7 +62,6 @@ struct ArgumentCompiler {
         return text(template, raw, &compiler).map { .text($0, raw.type) }
     }
 
-    /// A plain text.
     static func text(_ tree: Tree?, with compiler: inout ExpressionCompiler) -> TextTemplate? {
         switch tree {
         case .value(let value)?: return TextTemplate(pieces: [.text(value.plainText)])

@@ -121,7 +121,6 @@ struct MessageReader: ProblemCollector {
             elements: elements, item: item, most: tree["max"]?.json?.asInt.map { Int($0) }, empty: empty)
     }
 
-    /// Whether expressions can use the name.
     static func isName(_ text: String) -> Bool {
         FieldName.isValid(text) && !["true", "false", "null", "in"].contains(text)
     }

@@ -56,7 +56,6 @@ struct Pattern: Sendable {
         needs = (entries + after).reduce(into: []) { $0.formUnion($1.condition?.needs ?? []) }
     }
 
-    /// Whether the absence begins with the rule.
     var beginsByItself: Bool { kind == .none && after.isEmpty }
     /// Whether an absence that a task began ends when that task leaves its source.
     var endsWithTask: Bool { kind == .none && !after.isEmpty }

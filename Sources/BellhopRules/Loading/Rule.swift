@@ -66,7 +66,6 @@ final class Rule: Sendable {
         var by: RuleExpression?
     }
 
-    /// The snapshots that expressions with these needs read.
     func scopes(for needs: RuleExpression.Needs) -> [Scope.ID] {
         (needs.contains(.tasks) ? scopes : []) + (needs.contains(.snapshots) ? snapshots : [])
     }
@@ -165,7 +164,6 @@ struct ChangeFilter: Sendable, Hashable {
 struct Step: Sendable {
     /// Who receives its deliveries: one delivery each.
     enum Receivers: Sendable, Hashable {
-        /// The connection of the task's source.
         case taskConnection
         case named([String])
         /// The value of this argument, if there is one, or else the action's own name.

@@ -2,7 +2,6 @@ import BellhopCore
 import CEL
 import YAML
 
-/// Reads one rule from its mapping.
 struct RuleReader: ProblemCollector {
     let file: String
     let context: RuleContext

@@ -9,7 +9,6 @@ struct StepReader: ProblemCollector {
     /// The sources whose tasks the rule is about; empty if unknown.
     let sources: [RuleContext.SourceFacts]
     var compiler: ExpressionCompiler
-    /// The names of the steps so far.
     var names: Set<String> = []
 
     var file: String { compiler.file }

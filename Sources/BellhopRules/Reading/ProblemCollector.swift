@@ -31,7 +31,6 @@ extension ProblemCollector {
         return reader.settings(node, as: declared, of: subject, besides: others)
     }
 
-    /// Reads the value of one setting, and reports its problems.
     mutating func value(_ node: Node, as setting: Setting) -> JSON? {
         var reader = SettingsReader<Never>(file: file)
         defer { problems.report(reader.diagnostics) }

@@ -186,7 +186,6 @@ struct SettingProblem: Error, Hashable {
 }
 
 extension SettingType {
-    /// Whether a node has the shape of this type.
     func fits(_ node: Node) -> Bool {
         switch self {
         case .map, .record: node.mapping != nil

@@ -1,5 +1,4 @@
 extension String {
-    /// The text, or nil when it is empty.
     var nonEmpty: String? { isEmpty ? nil : self }
 
     func replacingSuffix(_ suffix: String, with other: String) -> String {

@@ -5,7 +5,6 @@ import BellhopCore
 struct ActiveEscalation {
     /// The latest event that led to the run, with its task.
     var began: Gathered
-    /// The run's occasion.
     var run: Occasion.ID
     /// The version of the steps that it makes.
     var version: String

@@ -91,7 +91,6 @@ extension BatchDecider {
         return nil
     }
 
-    /// Drops the waiting events whose time is over.
     private mutating func dropLate(_ waiting: inout [Gathered], _ pattern: Pattern, _ stateKey: StateKey, at time: Timestamp) {
         var late: Set<String> = []
         for one in waiting where !(pattern.within.end(from: one.at).map { time < $0 } ?? false) { late.insert(one.name) }

@@ -29,7 +29,6 @@ struct BatchDecider {
     private var firstSet = (Timestamp.distantFuture, Int.max)
     /// The earliest due time of the timers that this batch has set for a time after the event or timer that set them.
     private var firstDue = Timestamp.distantFuture
-    /// The bytes that this batch stores.
     var bytes = 0
     /// The work of this batch's expressions, and what the current run may do.
     private var (work, granted): (Int64, Int64) = (0, 0)
@@ -111,7 +110,6 @@ struct BatchDecider {
         return .routing(routing)
     }
 
-    /// The rules that may have a wait for the key.
     func mayWait(for key: String) -> Set<Int>? { waits?[key] }
 
     mutating func noteWait(_ rule: Int, for key: String) { waits?[key, default: []].insert(rule) }

@@ -23,7 +23,6 @@ struct Candidate {
     var since: Timestamp?
     /// The task as it is now, or the element; nil for the task of the event.
     var task: Snapshot?
-    /// Whether the task of an escalation was answered.
     var isAnswered = false
 
     /// The moment from which `group` and `escalate` count: now if its timer comes late, as after downtime.

@@ -69,7 +69,6 @@ struct Stop: Sendable {
     var verdict: DecisionRecord.Verdict
     var detail: JSON.Object
 
-    /// An error of the rule.
     static func failed(_ verdict: DecisionRecord.Verdict, _ error: String) -> Stop {
         Stop(verdict: verdict, detail: ["error": .string(error)])
     }
@@ -96,7 +95,6 @@ struct RunContext: Sendable {
     var since: Timestamp?
     /// The task as it is now, or the element; nil for the task of the event.
     var task: Snapshot?
-    /// Whether the task of an escalation was answered.
     var isAnswered = false
 
     var hop: Int { events.lazy.map(\.event.hop).max() ?? 0 }

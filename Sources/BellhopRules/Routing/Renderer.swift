@@ -283,7 +283,6 @@ final class RenderRoom {
         return left >= 0
     }
 
-    /// Takes the bytes of a text.
     func taking(_ text: String) -> String {
         take(text.utf8.count)
         return text

@@ -5,7 +5,6 @@ import CEL
 ///
 /// Each rule is indexed by its most selective path, so that an event is compared only with rules that require its value.
 struct RuleIndex: Sendable {
-    /// The rules for one type of event.
     struct ByType: Sendable {
         /// Rules that no path can exclude.
         var always: [Int] = []

@@ -207,7 +207,6 @@ struct RunKeys: Sendable {
         }
     }
 
-    /// The keys of the rule's state that they name.
     func stateKeys(of rule: Rule) -> [StateKey] {
         [
             once.map { rule.stateKey(.once, $0, isShadow: isShadow) },

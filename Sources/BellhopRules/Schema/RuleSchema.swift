@@ -113,7 +113,6 @@ public enum RuleSchema {
         return step
     }
 
-    /// The arguments of an action, or its short form.
     private static func orShort(_ schema: JSON, of action: ActionManifest, isTemplated: Bool) -> JSON {
         guard let setting = action.arguments.first(where: { $0.name == action.shorthand }) else { return schema }
         guard case .map = setting.type else { return ["oneOf": [["type": ["string", "number", "boolean"]], schema]] }

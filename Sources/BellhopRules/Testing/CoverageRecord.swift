@@ -2,7 +2,6 @@ import BellhopCore
 import CEL
 import Synchronization
 
-/// The purpose for which expressions are compiled.
 enum ExpressionPurpose: Sendable {
     case routing
     /// Tests: expressions keep their source, to explain their values.

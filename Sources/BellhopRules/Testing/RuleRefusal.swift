@@ -32,7 +32,6 @@ struct RuleRefusal {
 
     var isOfTrigger: Bool { if case .trigger = reason { true } else { false } }
 
-    /// Whether it prevented an action of this kind.
     func prevented(_ kind: String) -> Bool {
         if case .step(let number) = reason { return rule.steps[number].action.kind == kind }
         return rule.allSteps.contains { $0.action.kind == kind }

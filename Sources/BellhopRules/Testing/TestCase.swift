@@ -37,7 +37,6 @@ struct TestCase: Sendable {
         var dead: String?
         var isSilenced = false
         var isQuiet = false
-        /// Whether the test demands that it is kept back.
         var isKeptBack: Bool { isSilenced || isQuiet }
         /// How long after the test's begin it happens at the earliest.
         var earliest: Duration?

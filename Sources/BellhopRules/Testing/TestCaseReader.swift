@@ -1,7 +1,6 @@
 import BellhopCore
 import YAML
 
-/// Reads one test: its events and its expectations.
 struct TestCaseReader: ProblemCollector {
     let file: String
     /// The rules that run in the test.
@@ -234,7 +233,6 @@ extension Rule {
     func firstSource(_ context: RuleContext) -> String { sources.first ?? context.sources.first?.name ?? "" }
 }
 
-/// The silences of a test.
 extension TestCaseReader {
     /// The silences of the test. Mistakes in their settings are reported with those of the test.
     mutating func silences(_ node: Node?) -> [Silence] {

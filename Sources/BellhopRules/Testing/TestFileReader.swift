@@ -1,7 +1,6 @@
 import BellhopCore
 import YAML
 
-/// Reads a file of tests.
 struct TestFileReader: ProblemCollector {
     let file: String
     private let bytes: [UInt8]

@@ -7,7 +7,6 @@ struct TestNotes: TrialObserver {
     private(set) var errors: [RuleError] = []
     /// Why rules and their steps did nothing for the test's events, in order.
     private(set) var refusals: [RuleRefusal] = []
-    /// The places in the test that give events.
     var places: [Event.ID: Diagnostic.Place] = [:]
 
     struct RuleError {

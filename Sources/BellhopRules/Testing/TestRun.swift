@@ -17,7 +17,6 @@ struct TestRun {
     var ran: [String: Set<StepPath>] { trial.observer.ran }
     var isCutShort: Bool { trial.isCutShort }
 
-    /// The next timer of a rule.
     func next(of rule: Rule) -> RuleTimer? { trial.timers.all.first { $0.id.rule == rule.name } }
 
     /// A test in which schedules are due more often than this is stopped.

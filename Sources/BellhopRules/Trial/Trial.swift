@@ -59,7 +59,6 @@ public struct Trial<Observer: TrialObserver>: Sendable {
     /// The messages that quiet times hold now.
     var heldMessages: [Delivery.ID] { holding.messages.map(\.delivery.id) }
 
-    /// How many conversations are known.
     var conversations: Int { holding.conversations.count }
 
     /// Takes the deliveries made since the last time.

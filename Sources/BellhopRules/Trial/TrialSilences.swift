@@ -1,6 +1,5 @@
 import BellhopCore
 
-/// The silences of a trial.
 struct TrialSilences: Sendable {
     /// When a silence begins or ends.
     private struct Edge {
@@ -43,7 +42,6 @@ struct TrialSilences: Sendable {
         selectActive()
     }
 
-    /// Counts a delivery that a silence kept back.
     mutating func count(keptBy silence: String) { kept[silence, default: 0] += 1 }
 
     /// When the next silence begins or ends.

@@ -10,7 +10,6 @@ struct TrialTasks: Sendable {
     /// The numbers of the tasks of each list, in its order.
     private var order: [Scope.ID: [Int]] = [:]
     private let listed: Set<Scope.ID>
-    /// The tasks of all scopes by their keys.
     private var present: [Scope.ID: [TaskKey: Snapshot]] = [:]
     private var departed: [Scope.ID: TrialDepartures] = [:]
 
@@ -23,7 +22,6 @@ struct TrialTasks: Sendable {
     /// Whether rules read the list of the scope.
     func isListed(_ scope: Scope.ID) -> Bool { listed.contains(scope) }
 
-    /// How many are kept.
     var count: Int { present.values.map(\.count).reduce(0, +) }
 
     subscript(scope: Scope.ID, key: TaskKey) -> Snapshot? { present[scope]?[key] }

@@ -36,7 +36,6 @@ public struct RuleCalendar: Sendable, Hashable {
 
     /// The most due times of one rule. A schedule with more is listed as frequent.
     private static let maxDue = 30
-    /// The most quiet times of one owner.
     private static let maxQuiet = 100
 
     fileprivate init() {}

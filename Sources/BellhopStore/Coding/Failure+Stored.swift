@@ -1,7 +1,6 @@
 import BellhopCore
 
 extension Failure {
-    /// The failure as stored.
     var stored: JSON {
         var object: JSON.Object = ["reason": .string(reason.rawValue), "message": .string(message)]
         switch remedy {

@@ -47,7 +47,6 @@ struct DeliveryRow {
         }
     }
 
-    /// The column of the body.
     static let body: Int32 = 7
 
     /// Where the columns after the identity start.

@@ -1,7 +1,6 @@
 import BellhopCore
 
 extension SourceHealth {
-    /// The health as stored.
     var stored: JSON {
         var object: JSON.Object = ["failures": .int(Int64(failures)), "announced": .bool(announced)]
         object["failingSince"] = failingSince.map { .int($0.microseconds) }

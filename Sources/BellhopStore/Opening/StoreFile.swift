@@ -58,7 +58,6 @@ enum StoreFile {
         }
     }
 
-    /// Whether the file is empty, like a new one.
     static func isEmpty(_ path: String) -> Bool {
         var facts = stat()
         return stat(path, &facts) == 0 && facts.st_size == 0
@@ -79,7 +78,6 @@ enum StoreFile {
         access(PathText.folder(of: actual(path)), W_OK) == 0 && !isOnFullDisk(path)
     }
 
-    /// The error for a failure to open `path`.
     static func cannotOpen(_ path: String, _ code: Int32) -> StoreError {
         switch code {
         case ENOENT, ENOTDIR:

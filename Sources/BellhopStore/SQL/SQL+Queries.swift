@@ -31,7 +31,6 @@ extension SQL {
             ORDER BY name
             """
 
-        /// The unfinished escalations of each rule.
         static let escalations = "SELECT name, \(timers("escalation")) FROM rule ORDER BY name"
 
         /// The number of timers of a rule and the first due time, from at most `:most + 1` of them.

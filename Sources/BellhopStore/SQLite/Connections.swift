@@ -8,7 +8,6 @@ import Synchronization
 final class Connections: Sendable {
     typealias Access = Result<Database, any Error>
 
-    /// What a read is for.
     enum ReadKind: Sendable {
         /// A few rows, on the caller's own thread if a connection is free.
         case here
@@ -61,7 +60,6 @@ final class Connections: Sendable {
         var count = 0
         /// How many of them do long reads.
         var long = 0
-        /// How many of these reads are for people.
         var forPeople = 0
         var waiting: [Reading] = []
         var waitingLong: [Reading] = []
@@ -86,7 +84,6 @@ final class Connections: Sendable {
             return reading
         }
 
-        /// Removes all waiting reads.
         mutating func takeWaiting() -> [Reading] {
             defer { (waiting, waitingLong) = ([], []) }
             return waiting + waitingLong
@@ -127,7 +124,6 @@ final class Connections: Sendable {
     /// Runs work on the connection that writes, after the work before it.
     func write(_ work: @escaping @Sendable (Access) -> Void) { writer.run(work) }
 
-    /// Runs work on the connection that writes, later.
     func write(after delay: DispatchTimeInterval, _ work: @escaping @Sendable (Access) -> Void) { writer.run(after: delay, work) }
 
     /// Runs work on a connection that reads; the work sees the database as of one moment.
@@ -202,7 +198,6 @@ final class Connections: Sendable {
         }
     }
 
-    /// Runs a read, and then frees the connection.
     private func run(_ reading: Reading, on connection: Connection) {
         connection.run { [self] access in
             reading.run(access)

@@ -26,7 +26,6 @@ final class GroupCommit: Sendable {
         var isDraining = false
         var isClosed = false
         var commits = 0
-        /// Whether a check of the page cache is scheduled.
         var isCacheCheckScheduled = false
     }
 

@@ -81,7 +81,6 @@ struct Prepared: ~Copyable {
         try check(value.withUTF8 { bytes in bytes.withMemoryRebound(to: CChar.self) { text(place, $0) } })
     }
 
-    /// Binds bytes that are UTF-8 as text.
     mutating func bind(_ name: StaticString, text bytes: [UInt8]?) throws {
         let place = place(name)
         guard let bytes else { return try check(sqlite3_bind_null(handle, place)) }
@@ -148,7 +147,6 @@ struct Prepared: ~Copyable {
 
     borrowing func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
 
-    /// Whether a column has this text.
     borrowing func holds(_ text: String, _ column: Int32) -> Bool { text.utf8.elementsEqual(buffer(column)) }
 
     borrowing func bytes(_ column: Int32) -> [UInt8] { Array(buffer(column)) }

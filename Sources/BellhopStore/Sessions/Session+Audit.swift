@@ -107,7 +107,6 @@ struct AuditChain {
     var hash: String
 }
 
-/// An attempt of a delivery, as the audit records it.
 struct AuditedAttempt {
     var delivery: Delivery.ID
     /// The delivery's short name.

@@ -26,7 +26,6 @@ extension Session {
         var firstMessage: JSON?
         /// Whether a message newer than the delivery was sent.
         var isNewer: Bool
-        /// Whether the latest message closed it.
         var isClosed: Bool
         /// Whether its first message shows one that is newer than the delivery.
         var showsNewer: Bool
@@ -40,7 +39,6 @@ extension Session {
     /// How far the clock may have been set back between two attempts.
     private static let clockCorrection = Duration.seconds(3600)
 
-    /// A delivery that is due.
     private struct Due {
         /// Its place among the due deliveries of its receiver.
         var place: Int

@@ -4,7 +4,6 @@ extension Session {
     enum PruningStep: Sendable {
         case events(after: Int64)
         case deliveries(after: Int64)
-        /// The records of these verdicts.
         case decisions([DecisionRecord.Verdict])
         case audit
         /// Sets the time until which the keys of `once` of removed rules stay.

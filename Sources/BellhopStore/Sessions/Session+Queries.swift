@@ -249,7 +249,6 @@ extension Session {
         return record
     }
 
-    /// The state of a delivery that others joined.
     private func joined(_ id: String) throws -> JoinedDelivery {
         var statement = try prepare(SQL.Queries.joined, (":name", PackedName(id)))
         guard try statement.next() else { return JoinedDelivery(id: id, state: nil) }

@@ -51,7 +51,6 @@ extension SQL {
 
         static let remove = "DELETE FROM replay WHERE id = :id"
 
-        /// When the event of a replay happened.
         static let time = "SELECT time FROM event WHERE \(SQL.has("id", ":id"))"
     }
 }

@@ -228,7 +228,6 @@ extension SQL {
             UPDATE scope SET opened = :opened - 1 WHERE source = :source AND name <> :name AND opened >= :opened
             """
 
-        /// The scope that a source was last opened with.
         static let latest = "SELECT name FROM scope WHERE source = :source ORDER BY opened DESC LIMIT 1"
 
         static let scope = "SELECT id, turn, cursor, answer, definitions, health FROM scope WHERE name = :name"

@@ -30,7 +30,6 @@ extension Session {
 
     private struct DueTimer {
         var timer: RuleTimer
-        /// The place of its rule.
         var place: Int64
         var id: Int64
     }

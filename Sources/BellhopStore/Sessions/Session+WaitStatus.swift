@@ -38,7 +38,6 @@ extension Session {
         }
     }
 
-    /// The first keys of the counts of each rule.
     func counts(among waits: [StoreStatus.WaitStatus], at now: Timestamp) throws -> [StoreStatus.CountStatus] {
         let rules = waits.filter { $0.part == .count }.map(\.rule)
         var statement = try prepare(SQL.Queries.counts)

@@ -107,7 +107,6 @@ extension SQL.Rules {
 
     private static let escalations = "\(waits) WHERE rule = '' AND kind = 'escalation' AND element = :rule AND \(isWaiting)"
 
-    /// The waiting runs about a task.
     static let waitingAbout = "\(waits) WHERE subject = :subject AND \(isWaiting) ORDER BY at DESC LIMIT :limit"
 
     private static let waits = """

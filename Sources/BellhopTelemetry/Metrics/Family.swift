@@ -59,7 +59,6 @@ extension Instrument {
     /// The longest value of a label, in bytes.
     private static let longestValue = 200
 
-    /// Whether a label of the instrument takes names instead of declared values.
     var hasNames: Bool { labels.contains { $0.values == nil } }
 
     /// The label values, with undeclared ones replaced by ``other`` and long names shortened.

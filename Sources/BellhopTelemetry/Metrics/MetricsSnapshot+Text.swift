@@ -9,7 +9,6 @@ extension MetricsSnapshot {
     }
 }
 
-/// Writes one of the text formats.
 private struct MetricsWriter {
     let format: MetricsFormat
     private var text = ""

@@ -92,7 +92,6 @@ extension CELType {
         }
     }
 
-    /// Whether types are nested deeper than `depth`.
     func isDeeper(than depth: Int) -> Bool { depth < 0 || parts.contains { $0.isDeeper(than: depth - 1) } }
 
     /// The inner type of a nullable one, else the type itself.

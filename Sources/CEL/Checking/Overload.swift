@@ -66,7 +66,6 @@ public struct Overload: Sendable {
 }
 
 extension Overload {
-    /// Whether the overload takes that many arguments.
     func takes(count: Int) -> Bool { isVariadic ? count >= parameters.count : count == parameters.count }
 
     func parameter(_ index: Int) -> CELType { parameters[min(index, parameters.count - 1)] }

@@ -8,7 +8,6 @@ enum Standard {
 }
 
 extension Function {
-    /// A pure function of one argument.
     static func pure(
         _ name: String, member: Bool = false, _ parameter: CELType, _ result: CELType, check: Overload.ArgumentCheck? = nil,
         _ body: @escaping @Sendable (Activation, Value) throws(EvaluationError) -> Value
@@ -16,7 +15,6 @@ extension Function {
         Function(name, .pure(member: member, parameter, result, check: check, body))
     }
 
-    /// A pure function of two arguments.
     static func pure(
         _ name: String, member: Bool = false, _ first: CELType, _ second: CELType, _ result: CELType,
         check: Overload.ArgumentCheck? = nil,

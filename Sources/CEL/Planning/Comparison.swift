@@ -66,7 +66,6 @@ enum Comparison {
         }
     }
 
-    /// A test of a text.
     static func text(
         _ plan: Plan, _ name: String, at range: Range<Int>, _ holds: @escaping @Sendable (String) -> Bool
     ) -> Plan.Test {

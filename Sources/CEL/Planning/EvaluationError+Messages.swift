@@ -2,7 +2,6 @@
 extension EvaluationError {
     static func nullOperand(_ what: String) -> Self { Self(.nullOperand, "\(what) of null") }
 
-    /// The error of a condition whose value is not a bool.
     static func notACondition(_ value: Value) -> Self {
         value.isNull ? .nullOperand("a condition") : .noOverload("a condition", [value])
     }

@@ -116,7 +116,6 @@ enum Operators {
     }
 }
 
-/// An ordering operator.
 enum Relation: String, Sendable {
     case less = "<", lessOrEqual = "<=", more = ">", moreOrEqual = ">="
 

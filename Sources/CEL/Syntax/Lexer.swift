@@ -130,7 +130,6 @@ struct Token: Sendable {
         case openParenthesis = "(", closeParenthesis = ")", openBracket = "[", closeBracket = "]"
         case openBrace = "{", closeBrace = "}"
 
-        /// The symbols by their one or two bytes.
         static let byBytes = Dictionary(
             uniqueKeysWithValues: allCases.map { symbol in (symbol.rawValue.utf8.reduce(0) { $0 << 8 | UInt16($1) }, symbol) })
     }

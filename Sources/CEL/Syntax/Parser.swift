@@ -9,7 +9,6 @@ struct Parser {
     let macros: Set<Library>
     let limits: Limits
 
-    /// Parses the whole text.
     static func parse(_ text: String, macros: Set<Library>, limits: Limits) throws(Issue) -> Node {
         let bytes = Array(text.utf8)
         guard bytes.count <= limits.expressionBytes else {

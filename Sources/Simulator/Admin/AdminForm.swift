@@ -91,7 +91,6 @@ struct AdminForm {
     mutating func requiredText(_ name: String) throws(AdminProblem) -> String { try required(name, try text(name)) }
     mutating func requiredInt(_ name: String) throws(AdminProblem) -> Int { try required(name, try int(name)) }
 
-    /// The status of an answer, from `status`.
     mutating func requiredStatus() throws(AdminProblem) -> Int {
         let status = try requiredInt("status")
         guard 200..<600 ~= status else { throw AdminProblem(message: "'status' is from 200 to 599") }

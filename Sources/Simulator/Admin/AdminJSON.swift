@@ -59,7 +59,6 @@ extension ReceivedRequest {
             || ["auth", "cookie", "token", "secret", "password", "guid", "session"].contains { word.contains($0) }
     }
 
-    /// Whether the body is a login.
     private var isLogin: Bool {
         path == "/oauth_token.do" || path.hasSuffix("/az/v1/token") || path.hasPrefix("/API/Security.svc/SSO")
     }

@@ -1,7 +1,6 @@
 import BellhopCore
 
 extension Fault {
-    /// The effect of a fault on a request.
     enum Effect: Sendable {
         case delay(milliseconds: Int)
         /// The system handles the request in an unusual way.

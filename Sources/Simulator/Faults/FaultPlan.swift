@@ -14,7 +14,6 @@ public final class FaultPlan: Sendable {
         var random: SeededRandom
     }
 
-    /// The faults of one request.
     struct Draw: Sendable {
         var milliseconds = 0
         var quirks: Set<Fault> = []

@@ -11,7 +11,6 @@ struct Record: Sendable {
 }
 
 extension Record {
-    /// A row with its sys_id and these values.
     init(_ table: String, _ id: String, _ values: [String: String]) {
         self.init(table: table, id: id, values: values.merging(["sys_id": id]) { $1 })
     }

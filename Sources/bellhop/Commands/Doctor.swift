@@ -76,7 +76,6 @@ struct Doctor: DataCommand {
         return link.hasRun ? try await link.answer(.status) : .null
     }
 
-    /// Adds the paused receivers.
     private static func addPauses(in status: JSON, to examination: inout Examination) {
         for stop in status["stopped"].elements where stop["until"]?.isNull ?? true {
             guard let name = stop["receiver"]?.asString,

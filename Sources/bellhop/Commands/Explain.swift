@@ -111,7 +111,6 @@ struct Explain: DataCommand {
         for line in page.lines(explanation) { Self.print(line) }
     }
 
-    /// Prints a line wrapped to the screen.
     private static func print(_ line: String) {
         Console.data(line.wrapped(to: Screen.dataWidth, indent: line.prefix { $0 == " " }.count + 4))
     }
@@ -216,7 +215,6 @@ struct Explain: DataCommand {
 }
 
 extension Explain {
-    /// The most events that a console explains.
     static let maxThroughConsole = 1000
 
     /// Lets an agent on another machine explain, with its rules in force.

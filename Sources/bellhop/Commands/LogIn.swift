@@ -186,7 +186,6 @@ struct LogIn: AsyncParsableCommand {
         }
     }
 
-    /// The connectors of only this connection.
     func connectors(
         _ configuration: Configuration, notebook: any Notebook, login: (username: String, password: String)?,
         tokens: any TokenStorage

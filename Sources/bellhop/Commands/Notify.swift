@@ -90,7 +90,6 @@ enum TestMessage {
         }
     }
 
-    /// The connections that take messages.
     static func receivers(in configuration: Configuration) -> [String] {
         let kinds = Catalogue.connections.filter { $0.messages != nil }.map(\.kind)
         return configuration.connections.filter { kinds.contains($0.kind) }.map(\.name)

@@ -83,7 +83,6 @@ struct Resume: DataCommand {
     }
 }
 
-/// The options that select what is paused or resumed.
 struct PausedOptions: ParsableArguments {
     @Flag(help: "All writes to tasks, instead of a connection or a rule.")
     var writes = false

@@ -97,7 +97,6 @@ struct Test: DataCommand {
 }
 
 extension RuleTestResult {
-    /// The result for programs.
     var json: JSON {
         [
             "file": .string(file), "line": .int(Int64(line)), "name": .string(name), "passed": .bool(passed),

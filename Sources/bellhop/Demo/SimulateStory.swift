@@ -44,7 +44,6 @@ struct SimulateStory: Sendable {
         }
     }
 
-    /// The number and the title of a task.
     private func name(_ task: String) -> String {
         instance.task(task).map { "\($0.number) (\($0.title))" } ?? "a deleted task"
     }

@@ -97,7 +97,6 @@ struct CommandError: Error {
         self.init(code, failure.advised + (failure.isTemporary ? (isSentence ? "" : ".") + prospect : ""))
     }
 
-    /// Prints it as data for programs.
     func printData() {
         let problems = diagnostics?.all ?? message.map { [Diagnostic(code: code.names.word, $0)] } ?? []
         Console.json(["ok": false, "problems": .array(problems.map(\.json))])

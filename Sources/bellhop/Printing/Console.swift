@@ -13,7 +13,6 @@ enum Console {
     private static let printed = Mutex(false)
     static var hasPrintedData: Bool { printed.withLock { $0 } }
 
-    /// Prints a line of data.
     static func data(_ line: String) {
         printed.withLock { $0 = true }
         write(TerminalText.lines(line, keepsColours: dataHasColour) + "\n", to: STDOUT_FILENO)

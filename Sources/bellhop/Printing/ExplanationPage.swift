@@ -96,7 +96,6 @@ struct ExplanationPage {
             }
     }
 
-    /// When it is tried next.
     private func next(_ delivery: ExplainedDelivery) -> String? {
         guard let stop = delivery.stop else { return delivery.next.map { "due \(zone.dateAndClock($0))" } }
         let next = DeliveryPage.nextTry(after: stop, to: delivery.receiver)

@@ -29,7 +29,6 @@ extension String {
         wrappedLines(to: width, indent: indent).joined(separator: "\n")
     }
 
-    /// The lines of ``wrapped(to:indent:)``.
     func wrappedLines(to width: Int?, indent: Int) -> [String] {
         guard let width, shownWidth > width else { return [self] }
         let margin = String(repeating: " ", count: indent)
@@ -50,7 +49,6 @@ extension String {
     /// A colon and this reason; nothing without a reason.
     var afterColon: String { isEmpty ? "" : ": " + self }
 
-    /// Padded with blanks to a number of columns.
     func padded(to width: Int) -> String { self + String(repeating: " ", count: max(width - shownWidth, 0)) }
 
     /// Truncated to a number of columns, with an ellipsis. The text has no colours.

@@ -223,7 +223,6 @@ struct StatusPage {
         more > 0 ? ["and \(more) \(words): `bellhop status --all`"] : []
     }
 
-    /// The most pauses that are listed.
     private static let maxPauses = 10
 
     /// A sentence for each receiver that gets no deliveries now, truncated to one line in the short form.
@@ -262,7 +261,6 @@ struct StatusPage {
 
     private static func failingFirst(_ all: [JSON]) -> [JSON] { all.filter(isFailing) + all.filter { !isFailing($0) } }
 
-    /// Whether a source or a rule is failing.
     private static func isFailing(_ item: JSON) -> Bool {
         if let state = item["state"]?.asString {
             return state == SourceState.failing.rawValue || state == SourceState.held.rawValue

@@ -110,7 +110,6 @@ struct Table {
 
 /// A table whose rows arrive one by one. It holds one page of rows; the first page determines the columns.
 struct PagedTable {
-    /// The rows of a page.
     static let page = 500
 
     private var table: Table

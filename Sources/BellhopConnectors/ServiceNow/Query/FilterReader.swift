@@ -247,12 +247,10 @@ struct FilterReader {
 }
 
 extension EncodedQuery {
-    /// Whether a text can be a field path.
     static func isField(_ text: String) -> Bool {
         text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy(isName)
     }
 
-    /// Whether a text can be the name of a table or a column.
     static func isName(_ text: some StringProtocol) -> Bool { !text.isEmpty && text.utf8.allSatisfy(isNameByte) }
 
     /// Whether a name can have this byte: a lowercase letter, a digit or `_`.

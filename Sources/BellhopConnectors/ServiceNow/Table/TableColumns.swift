@@ -149,7 +149,6 @@ final class TableColumns: Sendable {
     /// A field in the configuration that the table does not have.
     struct UnknownField: Sendable {
         var path: String
-        /// The failure for a poll.
         var failure: Failure
     }
 

@@ -56,7 +56,6 @@ struct TableDictionary: Sendable, Hashable {
         return column
     }
 
-    /// The table that has the column at the end of a path.
     func owner(of path: String, in table: String) -> String? {
         let names = path.split(separator: ".")
         return names.count == 1 ? table : column(names.dropLast().joined(separator: "."), in: table)?.reference

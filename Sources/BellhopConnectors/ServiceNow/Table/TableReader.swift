@@ -10,7 +10,6 @@ struct TableReader: Sendable {
     /// The index or read replica to use; nil for the server's choice.
     var category: String?
     var timeout: Duration?
-    /// The seed of the rows' fingerprints.
     var seed = Fingerprint.zero
 
     /// A read whose address is longer than this is sent in a batch at once; servers and proxies with a lower limit answer 414.

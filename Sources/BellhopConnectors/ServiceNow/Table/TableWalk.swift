@@ -5,7 +5,6 @@ import BellhopCore
 /// The server applies a page's limit before its access rules, so a page may be short or empty although more pages follow. Only the
 /// server's count of the remaining rows, which includes hidden ones, shows the end.
 struct TableWalk: Sendable {
-    /// The result of a walk.
     struct Rows: Sendable {
         fileprivate(set) var found = ListingBuilder(latestCounts: true)
         /// The fingerprint of the bodies of all pages in sequence.

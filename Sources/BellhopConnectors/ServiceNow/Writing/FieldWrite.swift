@@ -42,7 +42,6 @@ struct FieldWrite: Sendable, Hashable {
         return writes
     }
 
-    /// Whether a text can be a column or table name.
     static func isName(_ text: String) -> Bool {
         ASCII.isName(text, of: 1...80, with: "_") && text.utf8.first.map(\.isASCIIDigit) == false
     }

@@ -11,7 +11,6 @@ struct TaskRecord: Sendable {
     /// The local time when the record was read.
     var at: Timestamp
 
-    /// The server's time at this local time.
     func serverTime(at now: Timestamp) -> Timestamp? { serverTime.map { $0 + (now - at) } }
 
     /// The fields to read: those of every record, and these.
@@ -69,7 +68,6 @@ struct TaskRecord: Sendable {
 }
 
 extension TaskReference {
-    /// Its name in messages.
     var name: String { number.isEmpty ? key.text : number }
 }
 

@@ -2,7 +2,6 @@ import BellhopCore
 
 /// Determines the next page, and detects errors that would cause gaps or duplicates in the list. Sends no requests.
 struct Pager: Sendable {
-    /// The next request.
     enum Turn: Sendable, Hashable {
         /// The source's own request, with these parameters.
         case parameters([Parameter])

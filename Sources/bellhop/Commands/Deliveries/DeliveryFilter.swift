@@ -4,7 +4,6 @@ import BellhopConnectors
 import BellhopCore
 import BellhopRules
 
-/// The options that select deliveries.
 struct DeliveryFilter: ParsableArguments {
     private static let states = DeliveryState.allCases.map(\.rawValue)
     private static let reasons = Failure.Reason.allCases.map(\.rawValue)

@@ -125,7 +125,6 @@ struct DeliveryList: DataCommand {
 }
 
 extension DeliveryState {
-    /// Whether a person must decide what happens with the delivery.
     var needsPerson: Bool {
         switch self {
         case .dead, .held: true
