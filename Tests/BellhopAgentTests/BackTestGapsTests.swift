@@ -86,7 +86,6 @@ import Testing
 
     private func time(_ seconds: Int) -> String { (start + .seconds(seconds)).rfc3339 }
 
-    /// A row of the audit about an act.
     private func row(_ act: String, _ facts: JSON.Object, after seconds: Int) -> AuditRow {
         var entry: JSON.Object = ["kind": "act", "act": .string(act)]
         for (name, value) in facts { entry[name] = value }

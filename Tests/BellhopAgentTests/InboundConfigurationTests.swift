@@ -4,7 +4,6 @@ import BellhopInbound
 import BellhopTesting
 import Testing
 
-/// Requests from other systems, as configured in bellhop.yaml.
 @Suite struct `The inbound server in bellhop.yaml` {
     private func problems(_ text: String) async throws -> [String] { try await ConfigurationTests().problems(text) }
 

@@ -3,7 +3,6 @@ import BellhopTelemetry
 import Foundation
 import Testing
 
-/// The dashboard and the alert rules that are shipped.
 @Suite struct `The shipped dashboard and alerts` {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: ".packaging/monitoring")

@@ -4,7 +4,6 @@ import BellhopTesting
 import Foundation
 import Testing
 
-/// Secrets printed by a command.
 @Suite struct SecretCommandTests {
     let folder: TemporaryFolder
 

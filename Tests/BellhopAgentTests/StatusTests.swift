@@ -11,7 +11,6 @@ import Testing
 @Suite struct `The status of a running agent` {
     private static let scope = Scope(instance: "https://acme.example", user: "ada", kind: "table", query: "")
 
-    /// The status of a source in this activity.
     private func source(_ activity: SourceActivity?, in store: any Store, clock: TestClock) async throws -> JSON {
         let agent = Inquirer.Agent(
             facts: { [:] }, sources: { [("incidents", Self.scope)] }, underway: { activity.map { ["incidents": $0] } ?? [:] },

@@ -4,7 +4,6 @@ import Testing
 
 @testable import bellhop
 
-/// The clock of the demonstration.
 @Suite struct DemoClockTests {
     private let real = Real()
     private let clock: DemoClock

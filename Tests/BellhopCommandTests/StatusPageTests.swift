@@ -3,7 +3,6 @@ import Testing
 
 @testable import bellhop
 
-/// `bellhop status`.
 @Suite struct StatusPageTests {
     @Test func `the status page shows the waits, counts, groups and escalations of rules`() {
         var status: JSON.Object = Self.status(sources: 1, failing: 0, rules: 1).asObject ?? [:]

@@ -39,7 +39,6 @@ import Testing
         ["id": .string(id), "state": "dead", "rule": "alpha", "action": "notify", "receiver": "ops", "attempts": 1]
     }
 
-    /// A view that has looked once, on a tab.
     private static func view(_ tab: TopView.Tab, _ look: TopLook = look()) -> TopView {
         var view = TopView()
         view.show(look, at: .zero)

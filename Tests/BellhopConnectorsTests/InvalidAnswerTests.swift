@@ -207,7 +207,6 @@ private final class PolledSource {
         store = try Stores.inMemory()
     }
 
-    /// The path that the source requests.
     var path: String {
         switch kind {
         case .tracker: "/api/x_snc_my_work/v1/tracker/task"

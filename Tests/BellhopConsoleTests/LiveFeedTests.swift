@@ -14,7 +14,6 @@ import Testing
 
     init() async throws { fixture = try await ConsoleFixture() }
 
-    /// The sequences of the events and notes in a piece of the stream.
     private static func sequences(_ text: String) -> [Int64] {
         text.split(separator: "\n\n").filter { $0.contains("\ndata: ") }.compactMap { event in
             event.hasPrefix("id: ") ? Int64(event.dropFirst(4).prefix { $0 != "\n" }) : nil

@@ -1,7 +1,6 @@
 import NIOCore
 import NIOPosix
 
-/// A raw connection, on which a test can send any bytes.
 struct RawConnection: Sendable {
     private let channel: any Channel
     private let pieces: AsyncStream<String>

@@ -4,7 +4,6 @@ import Foundation
 import Simulator
 import Testing
 
-/// `bellhop explain` through the console of a running agent.
 @Suite(.timeLimit(.minutes(5))) struct `Explaining through a console` {
     private static let rules = """
         rules:

@@ -4,7 +4,6 @@ import Foundation
 import Simulator
 import Testing
 
-/// Stopping the agent.
 @Suite(.timeLimit(.minutes(5))) struct StoppingTests {
     static let rules = """
         rule: tell

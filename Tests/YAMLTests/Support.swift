@@ -8,7 +8,6 @@ func root(_ text: String, _ location: Testing.SourceLocation = #_sourceLocation)
     return documents[0].root
 }
 
-/// All errors in a text.
 func faults(_ text: String, limits: Limits = Limits()) -> [YAMLError] { faults(Array(text.utf8), limits: limits) }
 
 func faults(_ bytes: [UInt8], limits: Limits = Limits()) -> [YAMLError] {

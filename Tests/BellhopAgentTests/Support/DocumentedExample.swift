@@ -42,7 +42,6 @@ enum DocumentedExample: Sendable {
 
         """
 
-    /// The name of the first rule of an example.
     var ruleName: String? {
         guard case .rules(let text) = self, let root = try? YAML.parse(text).first?.root else { return nil }
         return root["rule"]?.scalarText

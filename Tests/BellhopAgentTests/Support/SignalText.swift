@@ -26,7 +26,6 @@ enum SignalText {
             }.joined()
     }
 
-    /// The metrics that signals count.
     static var counted: [SignalTrace.Metric] { traces.flatMap(\.metrics) }
 
     private static var traces: [SignalTrace] {
@@ -110,7 +109,6 @@ enum SignalText {
         lane: "", createdAt: moment)
 }
 
-/// The log line and metrics of one signal.
 struct SignalTrace: Sendable {
     struct Metric: Sendable {
         var kind: String

@@ -31,7 +31,6 @@ import Testing
         return try await perform(JSON.Object(["command": command], with: more), attempt: attempt)
     }
 
-    /// The failure of a script.
     private func failure(_ script: String, more: JSON.Object = [:], attempt: Attempt = SampleDelivery.first) async -> Failure? {
         do throws(Failure) {
             _ = try await shell(script, more: more, attempt: attempt)

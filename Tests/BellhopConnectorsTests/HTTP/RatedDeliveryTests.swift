@@ -6,7 +6,6 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Deliveries to a receiver with a `rate`.
 @Suite(.timeLimit(.minutes(5))) struct `Deliveries at a rate` {
     private let clock = TestClock(settlingYields: 10)
     private let store: any Store

@@ -201,7 +201,6 @@ struct TableHistory {
         }
     }
 
-    /// Compares the known versions with the table.
     private mutating func compare(isWhole: Bool) async throws {
         let known = try await store.tasks(in: [source.scope.id])[source.scope.id] ?? []
         let versions = Dictionary(known.map { ($0.key.text, $0.title) }) { first, _ in first }

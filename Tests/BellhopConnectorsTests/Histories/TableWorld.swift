@@ -63,7 +63,6 @@ struct TableWorld {
         touched.insert(task.id)
     }
 
-    /// Makes a random change to a row.
     mutating func changeRandomRow() {
         let tasks = instance.tasks
         guard let task = tasks.randomElement(using: &random), !(tasks.count < Self.maximumRows && random.oneIn(4)) else {

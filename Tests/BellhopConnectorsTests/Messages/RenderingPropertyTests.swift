@@ -219,7 +219,6 @@ extension HostileTexts {
         all.enumerated().filter { $0.offset % 4 == 0 }.map(\.element) + [long, String(repeating: "\u{1F468}", count: 270_000)]
 }
 
-/// Makes messages for tests.
 struct MessageMaker {
     private var random: SeededRandom
 

@@ -1,7 +1,6 @@
 @testable import BellhopConnectors
 import BellhopCore
 
-/// Messages for tests.
 enum SampleMessage {
     static let origin = MessageOrigin(
         delivery: "0123456789abcdef0123456789abcdef", rule: "tell-ops", task: SampleDelivery.task, time: SampleDelivery.now)

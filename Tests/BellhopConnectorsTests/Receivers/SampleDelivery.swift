@@ -3,7 +3,6 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Deliveries for tests.
 enum SampleDelivery {
     static let now = Timestamp(seconds: 1_767_603_600)  // 2026-01-05T09:00:00Z
 

@@ -8,7 +8,6 @@ import Testing
 struct ServicePractice: Sendable {
     let simulation = Simulation(now: { SampleDelivery.now.microseconds })
     var kind: String
-    /// The path of the service's address.
     var path: String
     var settings: JSON.Object
 

@@ -156,7 +156,6 @@ import Testing
         var wantsToken = false
         var knowsPassword = true
         var isOut = false
-        /// The answer to a request with an unknown session.
         var refusal = SessionStateTests.unknown
         /// How often the write took effect, and how often it was received.
         var taken = 0

@@ -27,7 +27,6 @@ final class MemoryNotebook: Notebook {
     var all: [String: JSON] { notes.withLock { $0 } }
 }
 
-/// Records events.
 final class EventLog: EventSink {
     private let kept = Mutex<[Event]>([])
 

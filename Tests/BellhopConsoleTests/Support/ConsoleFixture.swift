@@ -164,7 +164,6 @@ struct ConsoleFixture {
         await api("POST", "/backtests", as: .operator, body: [:]).json["id"]?.asString ?? ""
     }
 
-    /// Adds a token of this name to the store.
     func addToken(_ name: String, _ role: ConsoleRole = .viewer) async throws -> String {
         let token = ConsoleToken.random()
         _ = try await view.ask(
@@ -172,7 +171,6 @@ struct ConsoleFixture {
         return token
     }
 
-    /// The status of the answer to a request with this token.
     func status(with token: String, from peer: String = "192.0.2.7") async -> Int {
         await desk.answer(ConsoleRequest("GET", "/api/v1/status", headers: [("Authorization", "Bearer \(token)")], peer: peer))
             .status

@@ -1,7 +1,6 @@
 import BellhopCore
 import Testing
 
-/// When quiet times end.
 @Suite struct `Quiet times` {
     private static func time(_ hours: String, _ days: String = "*", in name: String = "Europe/Berlin") throws -> QuietTime {
         let windows = try HoursWindow.list(hours, days: try HoursWindow.days(days))

@@ -35,7 +35,6 @@ import Testing
     }
 }
 
-/// Retention on a machine whose clock is set.
 @Suite(.timeLimit(.minutes(5))) struct `Retention and the clock` {
     /// The number of events left in a store with three, after maintenance ran while the clock was set.
     private func left(

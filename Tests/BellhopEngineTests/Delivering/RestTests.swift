@@ -5,7 +5,6 @@ import Testing
 
 @testable import BellhopEngine
 
-/// Receivers with a rate limit.
 @Suite(.timeLimit(.minutes(5))) struct `Rests of receivers` {
     /// Accepts one message a second and refuses others with that interval.
     private final class Chat: Sendable {

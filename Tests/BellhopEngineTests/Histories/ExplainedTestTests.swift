@@ -107,7 +107,6 @@ import Testing
         #expect(problems?.all.map(\.message) == ["rule `hourly` runs on its schedule, and not on these events"])
     }
 
-    /// The case of the last task that was created.
     private func caseOfLastTask(in agent: TestAgent, by rules: String, rule: String? = nil) async throws -> ExplainedTest {
         let generator = try TestGenerator(rules, for: agent)
         let facts = try await generator.facts()
@@ -226,7 +225,6 @@ import Testing
     }
 }
 
-/// Generates tests by the rules of an agent, from its history.
 private struct TestGenerator {
     let rules: [RuleFile]
     let context: RuleContext

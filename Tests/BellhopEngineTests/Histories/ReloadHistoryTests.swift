@@ -6,7 +6,6 @@ import Testing
 /// Random histories of tasks, passes, downtime, store failures, reloads and clock changes: rules that wait make the runs of a model,
 /// each once.
 @Suite(.timeLimit(.minutes(10))) struct `Random histories of waiting rules with reloads` {
-    /// The calls of the store that fail at random.
     private static let calls: [FaultyStore.Call] = [
         .commit, .route, .unrouted, .state, .nextTimer, .dueTimers, .register, .remembered,
     ]

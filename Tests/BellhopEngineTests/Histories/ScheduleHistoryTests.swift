@@ -6,7 +6,6 @@ import Testing
 /// Random histories of tasks, passes, downtime, failures of source and store, reloads and clock changes: rules with schedules or
 /// state make the runs of a model, each once.
 @Suite(.timeLimit(.minutes(10))) struct `Random histories of schedules and rule state` {
-    /// The calls of the store that fail at random.
     private static let calls: [FaultyStore.Call] = [
         .commit, .route, .unrouted, .state, .nextTimer, .dueTimers, .register, .remembered, .tasks, .events,
     ]

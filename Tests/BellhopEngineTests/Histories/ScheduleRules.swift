@@ -1,4 +1,3 @@
-/// The present text of the rules of the histories of schedules.
 struct ScheduleRules {
     /// A change of the text of a rule.
     enum Change {

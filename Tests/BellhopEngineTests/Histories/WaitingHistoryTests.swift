@@ -5,7 +5,6 @@ import Testing
 
 /// Random histories of tasks, passes, downtime and store failures: rules that wait make the runs of a model, each once.
 @Suite(.timeLimit(.minutes(10))) struct `Random histories of rules that wait` {
-    /// The calls of the store that fail at random.
     private static let calls: [FaultyStore.Call] = [
         .commit, .route, .unrouted, .state, .nextTimer, .dueTimers, .register, .remembered, .nextRelease, .released, .release,
     ]

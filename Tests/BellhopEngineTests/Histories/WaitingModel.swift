@@ -14,7 +14,6 @@ struct WaitingModel {
         var isPresent = true
     }
 
-    /// The rules, in YAML.
     static func rules(_ versions: [String: Version] = [:]) -> String {
         letters.compactMap { letter in
             let version = versions[letter] ?? Version()

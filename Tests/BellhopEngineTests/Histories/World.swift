@@ -3,7 +3,6 @@ import BellhopTesting
 
 /// A simple model that the engine is compared with: the tasks, and the events that must have been reported.
 struct World {
-    /// The current tasks.
     private(set) var tasks: [String: Snapshot] = [:]
     /// The tasks at the last committed poll; nil before the baseline.
     private var seen: [String: Snapshot]?

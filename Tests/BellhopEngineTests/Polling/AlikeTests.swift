@@ -3,7 +3,6 @@ import BellhopEngine
 import BellhopTesting
 import Testing
 
-/// The same change in very many tasks at once.
 @Suite struct `The same change in many tasks` {
     @Test func `the same change in over a hundred tasks is held until the next poll shows it again, and reported once`()
         async throws

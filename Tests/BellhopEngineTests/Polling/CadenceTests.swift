@@ -3,7 +3,6 @@ import BellhopEngine
 import BellhopTesting
 import Testing
 
-/// When a source is polled.
 @Suite struct `The cadence of polls` {
     /// Polls a source for a while. Returns when, in seconds from the start.
     private func polls(

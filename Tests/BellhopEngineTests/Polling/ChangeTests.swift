@@ -4,7 +4,6 @@ import Testing
 
 @testable import BellhopEngine
 
-/// The events of polls that find changes.
 @Suite struct `Changes found by a poll` {
     @Test func `the first poll is the baseline and emits nothing`() async throws {
         let bench = try Bench()

@@ -3,7 +3,6 @@ import BellhopEngine
 import BellhopTesting
 import Testing
 
-/// Failing polls.
 @Suite struct `Failing polls` {
     private let failure = Failure(.gateway, .retry(after: nil), "502 Bad Gateway")
 

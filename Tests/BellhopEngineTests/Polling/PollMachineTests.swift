@@ -3,7 +3,6 @@ import Testing
 
 @testable import BellhopEngine
 
-/// The steps of polls.
 @Suite struct `The poll machine` {
     private static let start = Timestamp(seconds: 1_767_603_600)
     private static let failure = Failure(.gateway, .retry(after: nil), "502")

@@ -3,7 +3,6 @@ import BellhopEngine
 import BellhopTesting
 import Testing
 
-/// Refreshing the details of tasks whose listing has not changed.
 @Suite struct `Refreshing details` {
     @Test func `the details of up to 200 tasks are read at every poll`() async throws {
         let (bench, source) = try Bench.with(tasks(0..<200))

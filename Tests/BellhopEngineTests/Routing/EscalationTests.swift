@@ -220,7 +220,6 @@ import Testing
         #expect(agent.texts.dropFirst(2) == ["step b schedule_due"])
     }
 
-    /// A rule that escalates a group after ten minutes.
     private static func groupRule(_ step: String) -> String {
         """
         rule: r

@@ -4,7 +4,6 @@ import Testing
 
 @testable import BellhopEngine
 
-/// Timers that wait for the first good poll of a source after a start.
 @Suite(.timeLimit(.minutes(5))) struct `Timers and the first good poll` {
     private static let urgent = """
         rule: urgent

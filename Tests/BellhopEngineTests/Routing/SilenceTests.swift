@@ -4,7 +4,6 @@ import BellhopRules
 import BellhopTesting
 import Testing
 
-/// Silences and pauses of rules in the running engine.
 @Suite(.timeLimit(.minutes(5))) struct `Silences and pauses of rules` {
     let bench: Bench
 

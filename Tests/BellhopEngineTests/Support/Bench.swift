@@ -71,7 +71,6 @@ struct Bench: Sendable {
         Poller(source, plan: plan, in: context)
     }
 
-    /// A new bench, with a source of these tasks.
     static func with(_ tasks: [Snapshot] = []) throws -> (bench: Bench, source: ScriptedSource) {
         let bench = try Bench()
         return (bench, bench.source(tasks))
@@ -164,14 +163,12 @@ struct RunningEngine {
     let group: ServiceGroup
     let running: Task<Void, any Error>
 
-    /// Stops the engine, and waits for its end.
     func stop() async throws {
         await group.triggerGracefulShutdown()
         try await running.value
     }
 }
 
-/// Runs an engine in a group of services.
 func runAsService(_ engine: Engine) -> RunningEngine {
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let group = ServiceGroup(

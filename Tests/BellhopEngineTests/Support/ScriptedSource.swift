@@ -29,7 +29,6 @@ final class ScriptedSource: Source {
         var user: String?
         /// The user whose tasks these are; nil before a login has told it.
         var owner: String? = "ada"
-        /// The comments in the lists.
         var comments: [TaskComment] = []
         var schema = TaskSchema(
             [.init("priority", .int), .init("state", .int), .init("assigned_to", .text)],
@@ -40,7 +39,6 @@ final class ScriptedSource: Source {
         var discoveredSchema: TaskSchema?
     }
 
-    /// The reply to a list.
     enum Reply: Sendable {
         case failure(Failure)
         case empty
@@ -96,7 +94,6 @@ final class ScriptedSource: Source {
     /// Lets the configuration read the field `priority` from another path.
     func redefinePriority(_ path: String) { edit { $0.schema.fields[0].path = path } }
 
-    /// Replaces all tasks.
     func set(_ tasks: [Snapshot]) { edit { $0.tasks = tasks } }
 
     /// Adds a task, or replaces the one with the same key.

@@ -3,7 +3,6 @@ import Testing
 
 @testable import BellhopRules
 
-/// Holding messages in quiet times, and releasing them.
 @Suite struct `Messages in quiet times` {
     /// 2026-01-05T22:00:00Z, a Monday.
     private static let evening = Fixture.start + .seconds(13 * 3600)

@@ -2,7 +2,6 @@ import BellhopCore
 import BellhopRules
 import Testing
 
-/// Quiet times in the tests of rules.
 @Suite struct `Quiet times in tests` {
     private static let rule = """
         rule: r

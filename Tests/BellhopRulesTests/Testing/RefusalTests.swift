@@ -4,7 +4,6 @@ import Testing
 
 /// The explanation, in a failed test, of why a rule did not run.
 @Suite struct RefusalTests {
-    /// The problems of one test of a rule, without their excerpts.
     private func problems(_ rule: String, _ given: String, expect: String) throws -> [Diagnostic] {
         let test = "tests:\n  - name: t\n    given:\n\(given)\n    expect:\n\(expect)"
         return try Fixture.results(test, of: "rule: r\non: task_created\n\(rule)").flatMap(\.problems)
@@ -111,7 +110,6 @@ import Testing
         #expect(found.map(\.message) == ["rule `r` failed: `by` has no value"])
     }
 
-    /// The details of one test's problems.
     private func details(_ rule: String, _ given: String, expect kind: String = "log") throws -> [String] {
         let test = "tests:\n  - name: t\n    given:\n\(given)\n    expect:\n      - \(kind): {}"
         return try Fixture.results(test, of: "rule: r\n\(rule)").flatMap(\.problems).flatMap(\.details)

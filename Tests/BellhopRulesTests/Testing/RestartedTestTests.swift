@@ -2,7 +2,6 @@ import BellhopCore
 import BellhopRules
 import Testing
 
-/// Restarts, downtime, calendars and times in the tests of rules.
 @Suite struct `Restarts and times in tests` {
     /// The messages of the problems of a test file for a rule.
     private func problems(_ rule: String, _ test: String, above: String = "") -> [String] {

@@ -2,7 +2,6 @@ import BellhopCore
 import BellhopRules
 import Testing
 
-/// Silences in the tests of rules.
 @Suite struct `Silences in tests` {
     private static let rule = "rule: r\non: task_created\nfrom: my-work\ndo: [{notify: {to: ops, title: \"${{ task.id }}\"}}]"
 

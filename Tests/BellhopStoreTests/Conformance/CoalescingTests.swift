@@ -2,7 +2,6 @@ import BellhopCore
 import BellhopTesting
 import Testing
 
-/// Coalescing many waiting messages into one.
 @Suite struct `Coalescing` {
     private static func message(_ number: Int, thread: String? = nil, lane: String? = nil, at now: Timestamp = Sample.now)
         -> Delivery

@@ -1,7 +1,6 @@
 import BellhopCore
 import Testing
 
-/// A person asks to forget a task.
 @Suite struct `Forgetting a task` {
     private static let named = NamedTask(
         subject: Sample.subject(1), key: Sample.key(1), number: "INC1001", title: "printer on fire")

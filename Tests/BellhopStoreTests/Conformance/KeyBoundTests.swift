@@ -2,7 +2,6 @@ import BellhopCore
 import BellhopTesting
 import Testing
 
-/// The limit on the keys of each rule.
 @Suite struct `The keys of rules` {
     private func rule(_ most: Int, calendars: String? = nil) -> RuleRegistration {
         RuleRegistration(name: "r", revision: "1", waits: "w", calendars: calendars, maxKeys: most)

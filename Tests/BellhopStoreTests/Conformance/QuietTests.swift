@@ -18,7 +18,6 @@ import Testing
         return delivery
     }
 
-    /// A message that closes its conversation.
     private static func closing(
         _ number: Int, after: [Int] = [], initial: Delivery.InitialState = .available, until end: Timestamp? = nil
     ) -> Delivery {

@@ -2,7 +2,6 @@ import BellhopCore
 import BellhopTesting
 import Testing
 
-/// Deliveries that wait for others, as created by `on_error: stop`.
 @Suite struct `Deliveries that wait for others` {
     private let stopped = Failure(.stopped, .giveUp, "An earlier step of the rule is dead or was dropped.")
 

@@ -14,7 +14,6 @@ final class CuttingRelay: Sendable {
     private let count = Mutex(0)
 
     var port: UInt16 { listener.port }
-    /// The number of connections that were cut.
     var cuts: Int { count.withLock { $0 } }
 
     /// - Parameter limits: after how many bytes of the answer the first connections with the mark are cut; later ones are not.

@@ -21,7 +21,6 @@ final class SmallDisk: Sendable {
 
     deinit { try? Self.run("/bin/umount", ["-l", path]) }
 
-    /// Fills the disk with a file.
     func fill() throws {
         let file = open(path + "/ballast", O_WRONLY | O_CREAT | O_APPEND, 0o600)
         guard file >= 0 else { throw Failed() }

@@ -53,7 +53,6 @@ struct Stage: Sendable {
         }
     }
 
-    /// Starts the program.
     func start(
         _ arguments: [String], environment: [String: String] = [:], input: String = "", password: String = Secrets.password,
         under wrapper: [String] = []

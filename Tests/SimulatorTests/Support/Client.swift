@@ -11,9 +11,7 @@ struct Answer: Sendable {
     var headers: HTTPHeaders
     var body: [UInt8]
 
-    /// The first header with this name.
     func header(_ name: String) -> String? { headers.first(name: name) }
-    /// All headers with this name.
     func headers(_ name: String) -> [String] { headers[name] }
 
     var text: String { String(decoding: body, as: UTF8.self) }

@@ -94,7 +94,6 @@ struct HTMLReader {
     }
 }
 
-/// The HTML of a mail.
 struct MailHTMLReader: FormatReader {
     func read(_ body: JSON) -> ReadText { HTMLReader().read(body["html"]?.asString ?? "<") }
 }

@@ -55,13 +55,11 @@ extension ExplanationModel {
 /// What an explanation must say about a rule at an event.
 struct Expected {
     var verdict: Explanation.Verdict
-    /// The number of its deliveries.
     var deliveries: Int
     /// The number of the change whose event the reason must name.
     var names: Int?
     /// The minute that the reason must name; nil for that of this event.
     var at: Int?
-    /// A part of the reason.
     var reason: String
     /// A part of one of the notes.
     var note: String

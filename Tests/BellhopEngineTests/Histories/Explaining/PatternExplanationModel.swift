@@ -40,7 +40,6 @@ struct PatternExplanationModel: ExplanationModel {
 
     private struct Escalation {
         var event: Int
-        /// The minutes of each step.
         var steps: [[Int]]
 
         var next: Int? { steps.compactMap(\.first).min() }

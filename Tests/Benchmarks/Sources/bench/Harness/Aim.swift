@@ -37,7 +37,6 @@ struct Aim: Sendable, Hashable {
         }
     }
 
-    /// The aim in the unit of the measurement.
     func text(for measured: Quantity) -> String {
         let (sign, limit) =
             switch bound {

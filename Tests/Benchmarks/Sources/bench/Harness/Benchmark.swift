@@ -6,7 +6,6 @@ struct Benchmark: Sendable {
     var run: @Sendable (Bench) async throws -> [Measurement]
 }
 
-/// The environment of a benchmark.
 struct Bench: Sendable {
     /// A folder on the measured disk, removed afterwards.
     var folder: String

@@ -44,7 +44,6 @@ enum Files {
         guard mkdir(path, 0o700) == 0 else { throw BenchError("\(path) cannot be created") }
     }
 
-    /// Removes a folder and its contents.
     static func remove(_ folder: String) {
         if let stream = opendir(folder) {
             while let entry = readdir(stream) {

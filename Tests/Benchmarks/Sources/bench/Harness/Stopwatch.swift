@@ -36,7 +36,6 @@ extension Duration {
 }
 
 extension [Double] {
-    /// The median.
     var median: Double { quantile(0.5) }
 
     /// The quantile, interpolated linearly.

@@ -42,7 +42,6 @@ struct RuleSet: Sendable {
     static func group(_ number: Int) -> String { "2\(100_000 + number)" }
     static func owner(_ number: Int) -> String { "3\(100_000 + number)" }
 
-    /// The text of one rule.
     func text(_ number: Int) -> String {
         let condition =
             switch kind(number) {
@@ -68,7 +67,6 @@ struct RuleSet: Sendable {
 
     func book() throws -> RuleBook { try RuleBook.load(files, context: Self.context) }
 
-    /// The rules of a text.
     static func book(_ text: String) throws -> RuleBook {
         try RuleBook.load([RuleFile(path: "rules/bench.yaml", bytes: Array(text.utf8))], context: context)
     }

@@ -61,7 +61,6 @@ enum Tasks {
 }
 
 extension Store {
-    /// Stores events in batches of this size.
     func append(_ events: [Event], inBatchesOf size: Int) async throws {
         for start in stride(from: 0, to: events.count, by: size) {
             try await append(Array(events[start..<min(start + size, events.count)]))

@@ -96,7 +96,6 @@ final class TableServer: Sendable {
         return "{\"result\":[\(rows.joined(separator: ","))]}"
     }()
 
-    /// Answers one request and counts it.
     fileprivate func reply(to request: HTTPRequestHead) -> (HTTPResponseHead, ByteBuffer) {
         let answer = answer(request.uri)
         let headers: HTTPHeaders = [

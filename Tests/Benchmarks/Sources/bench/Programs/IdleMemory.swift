@@ -67,7 +67,6 @@ enum IdleMemory {
         ]
     }
 
-    /// A free port.
     private static func freePort() throws -> Int {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }

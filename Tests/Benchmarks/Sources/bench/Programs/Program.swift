@@ -1,6 +1,5 @@
 import Glibc
 
-/// A process of the program under test.
 struct Program {
     /// The destination of a process's output.
     enum Output {
@@ -40,7 +39,6 @@ struct Program {
         return status & 0x7f == 0 ? (status >> 8) & 0xff : -(status & 0x7f)
     }
 
-    /// Stops the process and waits for its end.
     @discardableResult
     func stop() -> Int32 {
         kill(process, SIGTERM)
