@@ -165,12 +165,12 @@ import Testing
     @Test func `a search ends at its time limit, and says where the next one continues`() async throws {
         _ = try await fixture.happen((0..<10).map { "Printer \($0)" })
         let book = try #require(fixture.view.book())
-        let search = FilteredEvents(try EventFilter("true", context: book.context), EventQuery(limit: 100))
+        let filter = try EventFilter("true", context: book.context)
         var (seen, place): ([Int64], Int64?) = ([], nil)
         for _ in 0..<4 {
             var looked = 0
-            let page = try await search.rows(
-                limit: 100, before: place, at: fixture.clock.now,
+            let page = try await filter.search(
+                EventQuery(limit: 100), limit: 100, before: place, at: fixture.clock.now,
                 isOver: {
                     looked += 1
                     return looked == 3

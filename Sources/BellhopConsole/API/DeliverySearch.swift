@@ -26,8 +26,8 @@ struct DeliverySearch: Sendable {
         }
         let clock = call.view.clock
         let end = clock.now + EventSearch.timeout
-        return try await FilteredDeliveries(condition, query).rows(
-            limit: limit, before: before, at: clock.now, isOver: { clock.now >= end }
+        return try await condition.search(
+            query, limit: limit, before: before, at: clock.now, isOver: { clock.now >= end }
         ) { query async throws(Problem) in try await call.ask(.deliveries(query)).rows }
     }
 }

@@ -32,8 +32,8 @@ struct EventSearch: Sendable {
         }
         let (inquirer, clock) = (call.view.inquirer, call.view.clock)
         let end = clock.now + Self.timeout
-        return try await FilteredEvents(filter, query(through: nil, limit: limit)).rows(
-            limit: limit, before: before, at: clock.now, isOver: { clock.now >= end }
+        return try await filter.search(
+            query(through: nil, limit: limit), limit: limit, before: before, at: clock.now, isOver: { clock.now >= end }
         ) { query async throws(Problem) in
             do throws(StoreError) { return try await inquirer.newest(query) } catch { throw Problem(InquiryError(error)) }
         }

@@ -54,11 +54,11 @@ struct Events: DataCommand {
         let filter = try await Workspace.condition(condition, config.files, EventFilter.init(_:context:))
         if let filter, !follow {
             let now = SystemClock().now
-            let found = try await FilteredEvents(filter, query).rows(limit: limit, before: nil, at: now) {
+            let found = try await filter.search(query, limit: limit, at: now) {
                 query async throws(CommandError) in
                 var rows: [JSON] = []
                 let end = try await link.answer(.events(query)) { rows.append($0) }
-                return (FilteredEvents.events(in: rows), rows.count + Int(end["unreadable"]?.asInt ?? 0))
+                return (EventFilter.events(in: rows), rows.count + Int(end["unreadable"]?.asInt ?? 0))
             }
             return report(found, in: link.zone)
         }
@@ -242,6 +242,6 @@ struct Events: DataCommand {
 extension EventFilter {
     /// Evaluates the condition for one event in its printed form.
     fileprivate func matched(_ event: JSON) -> Matched {
-        matches(among: FilteredEvents.events(in: [event]), at: SystemClock().now)
+        matches(among: Self.events(in: [event]), at: SystemClock().now)
     }
 }

@@ -62,9 +62,9 @@ struct DeliveryList: DataCommand {
             _ = try await link.answer(.deliveries(query), row: show)
             return
         }
-        let found = try await FilteredDeliveries(condition, query).rows(
-            limit: limit, before: nil, at: SystemClock().now
-        ) { query async throws(CommandError) in try await link.rows(.deliveries(query)) }
+        let found = try await condition.search(query, limit: limit, at: SystemClock().now) {
+            query async throws(CommandError) in try await link.rows(.deliveries(query))
+        }
         report(found, show)
     }
 

@@ -1,21 +1,14 @@
 public import BellhopCore
 public import BellhopRules
 
-/// Searches stored events with a condition, newest first.
-public struct FilteredEvents: Sendable {
-    public var filter: EventFilter
-    /// The other filters.
-    public var query: EventQuery
-
-    public init(_ filter: EventFilter, _ query: EventQuery) { (self.filter, self.query) = (filter, query) }
-
-    /// The newest events for which the condition is true, newest first.
+extension EventFilter {
+    /// Searches the events of a query for those for which the condition is true, newest first.
     /// - Parameters:
     ///   - before: where to continue: the `next` of the last page.
     ///   - isOver: whether the time for the search is over; called after each event.
     ///   - ask: reads the newest events of a query, oldest first, and counts them together with unreadable ones.
-    public func rows<Failure: Error>(
-        limit: Int, before: Int64?, at now: Timestamp, isOver: () -> Bool = { false },
+    public func search<Failure: Error>(
+        _ query: EventQuery, limit: Int, before: Int64? = nil, at now: Timestamp, isOver: () -> Bool = { false },
         ask: (EventQuery) async throws(Failure) -> (events: [StoredEvent], count: Int)
     ) async throws(Failure) -> SearchPage {
         try await SearchPage.search(
@@ -26,7 +19,7 @@ public struct FilteredEvents: Sendable {
                 let found = try await ask(query)
                 return (found.events, found.count)
             },
-            matches: { events, limit in filter.matches(among: events, at: now, limit: limit, isOver: isOver) })
+            matches: { events, limit in matches(among: events, at: now, limit: limit, isOver: isOver) })
     }
 
     /// The events in the rows of an agent's answer.
@@ -34,6 +27,28 @@ public struct FilteredEvents: Sendable {
         rows.compactMap { row in
             Event(cloudEvent: row).map { StoredEvent(sequence: row["sequence"]?.asInt ?? 0, event: $0) }
         }
+    }
+}
+
+extension DeliveryCondition {
+    /// Searches the deliveries of a query for those for which the condition is true, newest first.
+    /// - Parameters:
+    ///   - before: where to continue: the `next` of the last page.
+    ///   - isOver: whether the time for the search is over; called after each delivery.
+    ///   - ask: reads the newest deliveries of a query, oldest first.
+    public func search<Failure: Error>(
+        _ query: DeliveryQuery, limit: Int, before: Int64? = nil, at now: Timestamp, isOver: () -> Bool = { false },
+        ask: (DeliveryQuery) async throws(Failure) -> [JSON]
+    ) async throws(Failure) -> SearchPage {
+        try await SearchPage.search(
+            limit: limit, before: before, isOver: isOver, place: { (row: JSON) in row["place"]?.asInt }, json: { $0 },
+            ask: { through, count async throws(Failure) in
+                var query = query
+                (query.through, query.limit) = (through, count)
+                let rows = try await ask(query)
+                return (rows, rows.count)
+            },
+            matches: { rows, limit in matches(among: rows, at: now, limit: limit, isOver: isOver) })
     }
 }
 
@@ -66,34 +81,5 @@ extension Inquirer {
             query.after = end
         }
         return (events, count)
-    }
-}
-
-/// Searches deliveries with a condition, newest first.
-public struct FilteredDeliveries: Sendable {
-    public var condition: DeliveryCondition
-    /// The other filters.
-    public var query: DeliveryQuery
-
-    public init(_ condition: DeliveryCondition, _ query: DeliveryQuery) { (self.condition, self.query) = (condition, query) }
-
-    /// The newest deliveries for which the condition is true, newest first.
-    /// - Parameters:
-    ///   - before: where to continue: the `next` of the last page.
-    ///   - isOver: whether the time for the search is over; called after each delivery.
-    ///   - ask: reads the newest deliveries of a query, oldest first.
-    public func rows<Failure: Error>(
-        limit: Int, before: Int64?, at now: Timestamp, isOver: () -> Bool = { false },
-        ask: (DeliveryQuery) async throws(Failure) -> [JSON]
-    ) async throws(Failure) -> SearchPage {
-        try await SearchPage.search(
-            limit: limit, before: before, isOver: isOver, place: { (row: JSON) in row["place"]?.asInt }, json: { $0 },
-            ask: { through, count async throws(Failure) in
-                var query = query
-                (query.through, query.limit) = (through, count)
-                let rows = try await ask(query)
-                return (rows, rows.count)
-            },
-            matches: { rows, limit in condition.matches(among: rows, at: now, limit: limit, isOver: isOver) })
     }
 }
