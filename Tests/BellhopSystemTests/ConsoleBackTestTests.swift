@@ -5,7 +5,7 @@ import Simulator
 import Testing
 
 /// `bellhop backtest` through the console of a running agent.
-@Suite(.timeLimit(.minutes(5))) struct `Back-tests through a console` {
+@Suite(.timeLimit(.minutes(5)), .closing) struct `Back-tests through a console` {
     private static let rules = """
         rules:
           - rule: greet
@@ -36,7 +36,7 @@ import Testing
     @Test func `bellhop backtest prints the same through the console as beside the agent`() async throws {
         let port = try FreePort.find()
         let secret = Secrets.clientSecret
-        try await Stage.set(
+        let stage = try await Stage.set(
             rules: Self.rules,
             configuration: { address in
                 Stage.configuration(address) + """
@@ -47,46 +47,44 @@ import Testing
                         - {name: bob, token: "${{ env.CLIENT_SECRET }}-of-bob", role: viewer}
 
                     """
-            }
-        ) { stage in
-            try stage.folder.write("drafts/new.yaml", Self.draft)
-            try stage.folder.write("drafts/wrong.yaml", Self.draft.replacing("task.title.contains", with: "task.titel.contains"))
-            try stage.folder.write("other/a.yaml", Self.draft)
-            let task = stage.instance.addTask("incident", title: "Mail is down", assignedTo: Stage.user)
-            _ = stage.instance.addTask("incident", title: "No paper", assignedTo: Stage.user)
-            let agent = try stage.start(["run"])
-            try await eventually("the comment was made") { stage.notes(on: task.id).count == 1 }
-            func remote(_ arguments: [String], as user: String = "ada") async throws -> Program.Ended {
-                try await stage.start(
-                    ["backtest"] + arguments + ["--console", "http://127.0.0.1:\(port)"],
-                    environment: ["BELLHOP_TOKEN": secret + "-of-" + user]
-                ).end()
-            }
-            for command in [
-                [], ["greet"], ["once", "greet", "--since", "1h"], ["greet", "--json"], ["gret"], ["drafts/new.yaml"],
-                ["drafts/new.yaml", "--against", "in-force"], ["drafts/new.yaml", "look", "--against", "in-force", "--json"],
-                ["./other", "--against", "in-force"], ["other", "--against", "in-force", "--json"], ["drafts/wrong.yaml"],
-                ["drafts/nowhere.yaml"],
-            ] {
-                // An event may come between the two.
-                try await eventually("\(command) prints the same here and there") {
-                    let here = try await stage.start(["backtest"] + command).end()
-                    let there = try await remote(command)
-                    return Self.timeless(here.output) == Self.timeless(there.output) && here.errors == there.errors
-                        && here.code == there.code
-                }
-            }
-            let text = try await remote(["drafts/new.yaml", "--against", "in-force"]).output
-            for part in ["look", "The latest of greet, comment to", "Hello, ", "~ ", "+ ", "Limits of this result"] {
-                #expect(text.contains(part), "\(part): \(text)")
-            }
-            let viewer = try await remote([], as: "bob")
-            #expect(viewer.code == 1 && viewer.errors.contains("needs the role `operator`"), "\(viewer.errors)")
-            let itself = try await remote(["greet", "--against", "in-force"])
-            #expect(itself.code == 64 && itself.errors.contains("compared with themselves"), "\(itself.errors)")
-            let files = try await remote(["greet", "--against", "other"])
-            #expect(files.code == 64 && files.errors.contains("takes only `in-force`"), "\(files.errors)")
-            await agent.stop()
+            })
+        try stage.folder.write("drafts/new.yaml", Self.draft)
+        try stage.folder.write("drafts/wrong.yaml", Self.draft.replacing("task.title.contains", with: "task.titel.contains"))
+        try stage.folder.write("other/a.yaml", Self.draft)
+        let task = stage.instance.addTask("incident", title: "Mail is down", assignedTo: Stage.user)
+        _ = stage.instance.addTask("incident", title: "No paper", assignedTo: Stage.user)
+        let agent = try stage.start(["run"])
+        try await eventually("the comment was made") { stage.notes(on: task.id).count == 1 }
+        func remote(_ arguments: [String], as user: String = "ada") async throws -> Program.Ended {
+            try await stage.start(
+                ["backtest"] + arguments + ["--console", "http://127.0.0.1:\(port)"],
+                environment: ["BELLHOP_TOKEN": secret + "-of-" + user]
+            ).end()
         }
+        for command in [
+            [], ["greet"], ["once", "greet", "--since", "1h"], ["greet", "--json"], ["gret"], ["drafts/new.yaml"],
+            ["drafts/new.yaml", "--against", "in-force"], ["drafts/new.yaml", "look", "--against", "in-force", "--json"],
+            ["./other", "--against", "in-force"], ["other", "--against", "in-force", "--json"], ["drafts/wrong.yaml"],
+            ["drafts/nowhere.yaml"],
+        ] {
+            // An event may come between the two.
+            try await eventually("\(command) prints the same here and there") {
+                let here = try await stage.start(["backtest"] + command).end()
+                let there = try await remote(command)
+                return Self.timeless(here.output) == Self.timeless(there.output) && here.errors == there.errors
+                    && here.code == there.code
+            }
+        }
+        let text = try await remote(["drafts/new.yaml", "--against", "in-force"]).output
+        for part in ["look", "The latest of greet, comment to", "Hello, ", "~ ", "+ ", "Limits of this result"] {
+            #expect(text.contains(part), "\(part): \(text)")
+        }
+        let viewer = try await remote([], as: "bob")
+        #expect(viewer.code == 1 && viewer.errors.contains("needs the role `operator`"), "\(viewer.errors)")
+        let itself = try await remote(["greet", "--against", "in-force"])
+        #expect(itself.code == 64 && itself.errors.contains("compared with themselves"), "\(itself.errors)")
+        let files = try await remote(["greet", "--against", "other"])
+        #expect(files.code == 64 && files.errors.contains("takes only `in-force`"), "\(files.errors)")
+        await agent.stop()
     }
 }

@@ -4,17 +4,15 @@ import Glibc
 import Testing
 
 /// Keeping passwords in memory out of core files and away from other processes.
-@Suite(.timeLimit(.minutes(5))) struct CoreDumpTests {
+@Suite(.timeLimit(.minutes(5)), .closing) struct CoreDumpTests {
     private static func text(of file: String) throws -> String { try String(contentsOfFile: file, encoding: .utf8) }
 
     @Test func `the agent's limit for core files is zero`() async throws {
-        try await Stage.set(rules: StoppingTests.rules) { stage in
-            try await stage.withAgent { agent in
-                let limits = try Self.text(of: "/proc/\(agent.id)/limits").split(separator: "\n")
-                let core = try #require(limits.first { $0.hasPrefix("Max core file size") })
-                #expect(core.split(separator: " ").suffix(3) == ["0", "0", "bytes"], "\(core)")
-            }
-        }
+        let stage = try await Stage.set(rules: StoppingTests.rules)
+        let agent = try await stage.startAgent()
+        let limits = try Self.text(of: "/proc/\(agent.id)/limits").split(separator: "\n")
+        let core = try #require(limits.first { $0.hasPrefix("Max core file size") })
+        #expect(core.split(separator: " ").suffix(3) == ["0", "0", "bytes"], "\(core)")
     }
 
     private static let setpriv = "/usr/bin/setpriv"

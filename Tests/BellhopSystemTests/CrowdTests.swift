@@ -6,7 +6,7 @@ import Simulator
 import Testing
 
 /// Clients that connect to a running agent and send nothing.
-@Suite(.timeLimit(.minutes(5))) struct `Idle connections to an agent` {
+@Suite(.timeLimit(.minutes(5)), .closing) struct `Idle connections to an agent` {
     private static let rules = """
         rule: acknowledge
         on: task_created
@@ -21,21 +21,20 @@ import Testing
             allow_exec: true
             console: {listen: "127.0.0.1:\(port)", users: [{name: ada, token: "${{ env.CLIENT_SECRET }}-of-ada", role: operator}]}
             """
-        try await Stage.set(rules: Self.rules, configuration: { Stage.configuration($0, extra: extra) }) { stage in
-            let agent = try stage.start(["run"], under: ["/bin/sh", "-c", "ulimit -n 512; exec \"$@\"", "sh"])
-            try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
-            var sockets: [Int32] = []
-            defer { for socket in sockets { close(socket) } }
-            try await eventually("it listens") {
-                sockets += Self.connection(toPort: port).map { [$0] } ?? []
-                return !sockets.isEmpty
-            }
-            sockets += (1...600).compactMap { _ in Self.connection(toPort: port) }
-            let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
-            try await eventually("the program ran") { try await stage.deliveries("done").contains { $0["action"] == "exec" } }
-            try await eventually("the comment is written") { stage.notes(on: task.id).count == 1 }
-            #expect(await agent.stop().code == 0)
+        let stage = try await Stage.set(rules: Self.rules, configuration: { Stage.configuration($0, extra: extra) })
+        let agent = try stage.start(["run"], under: ["/bin/sh", "-c", "ulimit -n 512; exec \"$@\"", "sh"])
+        try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
+        var sockets: [Int32] = []
+        defer { for socket in sockets { close(socket) } }
+        try await eventually("it listens") {
+            sockets += Self.connection(toPort: port).map { [$0] } ?? []
+            return !sockets.isEmpty
         }
+        sockets += (1...600).compactMap { _ in Self.connection(toPort: port) }
+        let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
+        try await eventually("the program ran") { try await stage.deliveries("done").contains { $0["action"] == "exec" } }
+        try await eventually("the comment is written") { stage.notes(on: task.id).count == 1 }
+        #expect(await agent.stop().code == 0)
     }
 
     /// How long a process has used a processor, in hundredths of a second (proc(5)).
@@ -45,26 +44,25 @@ import Testing
     }
 
     @Test func `an agent without a free file descriptor waits for one instead of keeping a processor busy`() async throws {
-        try await Stage.set(rules: "rule: note\non: task_created\ndo: [{log: x}]\n") { stage in
-            let limit = 96
-            let agent = try stage.start(["run"], under: ["/bin/sh", "-c", "ulimit -n \(limit); exec \"$@\"", "sh"])
-            try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
-            var clients: [Int32] = []
-            defer { for client in clients { close(client) } }
-            let path = stage.folder.path + "/bellhop.db.sock"
-            for _ in 1...limit { clients.append(try #require(Self.connection(toPath: path))) }
-            try await eventually("it has no free file descriptor") {
-                try FileManager.default.contentsOfDirectory(atPath: "/proc/\(agent.id)/fd").count == limit
-            }
-            let before = try Self.processorTime(of: agent.id)
-            try await Task.sleep(for: .seconds(1))
-            #expect(try Self.processorTime(of: agent.id) - before < 50)
-            while let client = clients.popLast() { close(client) }
-            try await eventually("it answers again") {
-                try await stage.bellhop("status").output.contains("is running: process \(agent.id)")
-            }
-            #expect(await agent.stop().code == 0)
+        let stage = try await Stage.set(rules: "rule: note\non: task_created\ndo: [{log: x}]\n")
+        let limit = 96
+        let agent = try stage.start(["run"], under: ["/bin/sh", "-c", "ulimit -n \(limit); exec \"$@\"", "sh"])
+        try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
+        var clients: [Int32] = []
+        defer { for client in clients { close(client) } }
+        let path = stage.folder.path + "/bellhop.db.sock"
+        for _ in 1...limit { clients.append(try #require(Self.connection(toPath: path))) }
+        try await eventually("it has no free file descriptor") {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/\(agent.id)/fd").count == limit
         }
+        let before = try Self.processorTime(of: agent.id)
+        try await Task.sleep(for: .seconds(1))
+        #expect(try Self.processorTime(of: agent.id) - before < 50)
+        while let client = clients.popLast() { close(client) }
+        try await eventually("it answers again") {
+            try await stage.bellhop("status").output.contains("is running: process \(agent.id)")
+        }
+        #expect(await agent.stop().code == 0)
     }
 
     /// A new connection to a port of this machine; nil if nothing listens there.

@@ -4,7 +4,7 @@ import Simulator
 import Testing
 
 /// Confirmed transactions are on disk before any step relies on them. Observed from outside, by system calls.
-@Suite(.enabled(if: Trace.isPossible, "strace is not installed, or may not trace here"), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: Trace.isPossible, "strace is not installed, or may not trace here"), .timeLimit(.minutes(5)), .closing)
 struct DurabilityTests {
     private static let rules = """
         rule: tell
@@ -17,12 +17,11 @@ struct DurabilityTests {
     private func trace(to checkpoint: String, rules: String = rules) async throws -> Trace {
         let traces = try TemporaryFolder()  // Outside the stage's folder, because network traffic holds secrets.
         let file = traces.path + "/trace"
-        try await Stage.set(rules: rules) { stage in
-            stage.instance.addTask(title: "One", assignedTo: Stage.user)
-            let program = try stage.start(
-                ["run", "--once"], environment: ["BELLHOP_CRASH": checkpoint], under: Trace.wrapper(into: file))
-            _ = await program.end()
-        }
+        let stage = try await Stage.set(rules: rules)
+        stage.instance.addTask(title: "One", assignedTo: Stage.user)
+        let program = try stage.start(
+            ["run", "--once"], environment: ["BELLHOP_CRASH": checkpoint], under: Trace.wrapper(into: file))
+        _ = await program.end()
         return Trace(try String(contentsOfFile: file, encoding: .utf8))
     }
 

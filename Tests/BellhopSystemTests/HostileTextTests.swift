@@ -5,7 +5,7 @@ import Simulator
 import Testing
 
 /// Text from people stays text, wherever it is shown or sent.
-@Suite(.timeLimit(.minutes(5))) struct HostileTextTests {
+@Suite(.timeLimit(.minutes(5)), .closing) struct HostileTextTests {
     private static let rules = """
         rules:
           - rule: everything
@@ -37,10 +37,9 @@ import Testing
     private let mail = SimulatedMail(now: { Int64(Date.now.timeIntervalSince1970 * 1_000_000) })
 
     /// Sets everything up, with a mail server.
-    private func set(_ body: (Stage) async throws -> Void) async throws {
-        try await MailServer(mail).serve { port in
-            try await Stage.set(rules: Self.rules, configuration: { Self.configuration($0, mailPort: port) }, body)
-        }
+    private func set() async throws -> Stage {
+        let port = try await untilTestEnds { [mail] in try await MailServer(mail).serve($0) }
+        return try await Stage.set(rules: Self.rules, configuration: { Self.configuration($0, mailPort: port) })
     }
 
     private static func configuration(_ address: String, mailPort: Int) -> String {
@@ -54,55 +53,53 @@ import Testing
     }
 
     @Test(arguments: HostileTexts.titles) func `a hostile title arrives as text everywhere`(_ title: String) async throws {
-        try await set { stage in
-            try stage.folder.write("secrets/x", Secrets.signing)
-            let task = stage.instance.addTask(title: title, assignedTo: Stage.user)
-            let run = try await stage.bellhop("run", "--once")
-            #expect(run.code == 0, "\(run.errors)")
-            #expect(try await stage.deliveries().allSatisfy { $0["state"] == "done" })
+        let stage = try await set()
+        try stage.folder.write("secrets/x", Secrets.signing)
+        let task = stage.instance.addTask(title: title, assignedTo: Stage.user)
+        let run = try await stage.bellhop("run", "--once")
+        #expect(run.code == 0, "\(run.errors)")
+        #expect(try await stage.deliveries().allSatisfy { $0["state"] == "done" })
 
-            checkJournal(of: task, stage)
-            checkWrites(to: task, stage)
-            try checkOtherReceivers([title], stage)
-            try checkWebhook(title, stage)
-            try checkChat(title, stage)
-            try checkMails(about: [task])
-            try checkLogs(title, stage)
-            try await checkCommands(title, run, stage)
-        }
+        checkJournal(of: task, stage)
+        checkWrites(to: task, stage)
+        try checkOtherReceivers([title], stage)
+        try checkWebhook(title, stage)
+        try checkChat(title, stage)
+        try checkMails(about: [task])
+        try checkLogs(title, stage)
+        try await checkCommands(title, run, stage)
     }
 
     @Test func `every hostile text of the table arrives unchanged, or as harmless text, in one run`() async throws {
         let titles = HostileTexts.all.filter { !$0.isEmpty }
-        try await set { stage in
-            try stage.folder.write("secrets/x", Secrets.signing)
-            let tasks = titles.map { stage.instance.addTask(title: $0, assignedTo: Stage.user) }
-            let run = try await stage.bellhop("run", "--once")
-            #expect(run.code == 0, "\(run.errors)")
-            #expect(Self.isHarmless(run.errors) && Self.isHarmless(run.output))
-            for task in tasks {
-                checkJournal(of: task, stage)
-                checkWrites(to: task, stage)
-            }
-            try checkOtherReceivers(titles, stage)
-            let calls = stage.simulation.receivers.received(by: "hook")
-            #expect(calls.count == titles.count)
-            for call in calls {
-                let title = try #require(try JSON.parse(call.text)["title"]?.asString)
-                #expect(call.request.parameter("title") == title)
-                #expect(call.request.header("X-Injected") == nil)
-            }
-            let arrived = try calls.map { Array((try JSON.parse($0.text)["title"]?.asString ?? "").utf8) }
-            #expect(Set(arrived) == Set(titles.map { Array($0.utf8) }))
-            let messages = stage.simulation.receivers.received(by: "ops")
-            #expect(messages.count == titles.count)
-            for message in messages { try checkMarkup(of: message) }
-            try checkMails(about: tasks)
-            for (file, count) in [("text", titles.count), ("json", titles.count)] {
-                let lines = try String(contentsOfFile: stage.folder.path + "/logs/\(file).log", encoding: .utf8)
-                #expect(lines.split(separator: "\n").count == count, "\(file)")
-                #expect(Self.isHarmless(lines), "\(file)")
-            }
+        let stage = try await set()
+        try stage.folder.write("secrets/x", Secrets.signing)
+        let tasks = titles.map { stage.instance.addTask(title: $0, assignedTo: Stage.user) }
+        let run = try await stage.bellhop("run", "--once")
+        #expect(run.code == 0, "\(run.errors)")
+        #expect(Self.isHarmless(run.errors) && Self.isHarmless(run.output))
+        for task in tasks {
+            checkJournal(of: task, stage)
+            checkWrites(to: task, stage)
+        }
+        try checkOtherReceivers(titles, stage)
+        let calls = stage.simulation.receivers.received(by: "hook")
+        #expect(calls.count == titles.count)
+        for call in calls {
+            let title = try #require(try JSON.parse(call.text)["title"]?.asString)
+            #expect(call.request.parameter("title") == title)
+            #expect(call.request.header("X-Injected") == nil)
+        }
+        let arrived = try calls.map { Array((try JSON.parse($0.text)["title"]?.asString ?? "").utf8) }
+        #expect(Set(arrived) == Set(titles.map { Array($0.utf8) }))
+        let messages = stage.simulation.receivers.received(by: "ops")
+        #expect(messages.count == titles.count)
+        for message in messages { try checkMarkup(of: message) }
+        try checkMails(about: tasks)
+        for (file, count) in [("text", titles.count), ("json", titles.count)] {
+            let lines = try String(contentsOfFile: stage.folder.path + "/logs/\(file).log", encoding: .utf8)
+            #expect(lines.split(separator: "\n").count == count, "\(file)")
+            #expect(Self.isHarmless(lines), "\(file)")
         }
     }
 
@@ -112,13 +109,12 @@ import Testing
         ["events", "--limit", "\u{1B}[31m"], ["wat\u{1B}[31m"], ["run", "--log-level", "\u{202E}gubed"],
     ])
     func `wrong input is quoted as harmless text`(_ arguments: [String]) async throws {
-        try await Stage.set(rules: "") { stage in
-            let ended = await (try stage.start(arguments)).end()
-            #expect(ended.code == 64)
-            #expect(ended.output.isEmpty && !ended.errors.isEmpty)
-            let controls = ended.errors.unicodeScalars.filter { $0.isControl && $0 != "\n" }
-            #expect(controls.isEmpty, "\(ended.errors.debugDescription)")
-        }
+        let stage = try await Stage.set(rules: "")
+        let ended = await (try stage.start(arguments)).end()
+        #expect(ended.code == 64)
+        #expect(ended.output.isEmpty && !ended.errors.isEmpty)
+        let controls = ended.errors.unicodeScalars.filter { $0.isControl && $0 != "\n" }
+        #expect(controls.isEmpty, "\(ended.errors.debugDescription)")
     }
 
     private func checkJournal(of task: SimulatedTask, _ stage: Stage) {

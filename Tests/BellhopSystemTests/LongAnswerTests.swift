@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 /// Answers of the control socket that are far larger than any buffer on their way.
-@Suite(.timeLimit(.minutes(10))) struct LongAnswerTests {
+@Suite(.timeLimit(.minutes(10)), .closing) struct LongAnswerTests {
     /// The number of rows; `BELLHOP_ROWS=100000` is for measurements by hand.
     private static let rows = ProcessInfo.processInfo.environment["BELLHOP_ROWS"].flatMap { Int($0) } ?? 20_000
 
@@ -39,63 +39,60 @@ import Testing
 
     @Test(arguments: [[], ["--json"]])
     func `a slow reader gets all rows once and in order, and no process holds them all`(_ form: [String]) async throws {
-        try await Stage.set(rules: "rule: a\non: task_created\ndo: [{log: x}]\n") { stage in
-            try await Self.fill(stage.folder.path + "/bellhop.db")
-            let agent = try stage.start(["run"])
-            try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
-            let before = try #require(Self.peak(of: agent.id))
-            let pipe = stage.folder.path + "/pipe"
-            #expect(mkfifo(pipe, 0o600) == 0)
-            let reader = open(pipe, O_RDONLY | O_NONBLOCK)
-            try #require(reader >= 0)
-            defer { close(reader) }
-            let asked = try stage.start(
-                ["deliveries", "--limit", "1000000"] + form, under: ["/bin/sh", "-c", "exec \"$@\" > pipe", "sh"])
+        let stage = try await Stage.set(rules: "rule: a\non: task_created\ndo: [{log: x}]\n")
+        try await Self.fill(stage.folder.path + "/bellhop.db")
+        let agent = try stage.start(["run"])
+        try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
+        let before = try #require(Self.peak(of: agent.id))
+        let pipe = stage.folder.path + "/pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let reader = open(pipe, O_RDONLY | O_NONBLOCK)
+        try #require(reader >= 0)
+        defer { close(reader) }
+        let asked = try stage.start(
+            ["deliveries", "--limit", "1000000"] + form, under: ["/bin/sh", "-c", "exec \"$@\" > pipe", "sh"])
 
-            var (numbers, line, own) = ([Int](), [UInt8](), 0)
-            var buffer = [UInt8](repeating: 0, count: 1 << 16)
-            var pauses = 0
-            while true {
-                let count = read(reader, &buffer, buffer.count)
-                if count < 0, errno == EAGAIN || errno == EINTR {
-                    try await Task.sleep(for: .milliseconds(1))
+        var (numbers, line, own) = ([Int](), [UInt8](), 0)
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        var pauses = 0
+        while true {
+            let count = read(reader, &buffer, buffer.count)
+            if count < 0, errno == EAGAIN || errno == EINTR {
+                try await Task.sleep(for: .milliseconds(1))
+                continue
+            }
+            if count == 0 {
+                // The other end has not opened the pipe yet, or closed it.
+                if !asked.isRunning { break }
+                try await Task.sleep(for: .milliseconds(1))
+                continue
+            }
+            for byte in buffer[..<max(count, 0)] {
+                if byte != UInt8(ascii: "\n") {
+                    line.append(byte)
                     continue
                 }
-                if count == 0 {
-                    // The other end has not opened the pipe yet, or closed it.
-                    if !asked.isRunning { break }
-                    try await Task.sleep(for: .milliseconds(1))
-                    continue
+                let text = String(decoding: line, as: UTF8.self)
+                if let number = text.firstRange(of: "number ") {
+                    numbers.append(Int(text[number.upperBound...].prefix { $0.isNumber }) ?? -1)
                 }
-                for byte in buffer[..<max(count, 0)] {
-                    if byte != UInt8(ascii: "\n") {
-                        line.append(byte)
-                        continue
-                    }
-                    let text = String(decoding: line, as: UTF8.self)
-                    if let number = text.firstRange(of: "number ") {
-                        numbers.append(Int(text[number.upperBound...].prefix { $0.isNumber }) ?? -1)
-                    }
-                    line.removeAll(keepingCapacity: true)
-                    if numbers.count / 4000 > pauses {
-                        pauses += 1
-                        own = max(own, Self.peak(of: asked.id) ?? 0)
-                        try await Task.sleep(for: .milliseconds(200))
-                    }
+                line.removeAll(keepingCapacity: true)
+                if numbers.count / 4000 > pauses {
+                    pauses += 1
+                    own = max(own, Self.peak(of: asked.id) ?? 0)
+                    try await Task.sleep(for: .milliseconds(200))
                 }
             }
-            let ended = await asked.end()
-            #expect(ended.code == 0, "\(ended.errors)")
-            let isWhole = numbers == Array(0..<Self.rows)
-            #expect(isWhole, "\(numbers.count) rows came, the first of them \(numbers.first ?? -1)")
-            let after = try #require(Self.peak(of: agent.id))
-            print(
-                "\(Self.rows) rows \(form): the command had at most \(own) kB, the agent \(before) kB before and \(after) kB after"
-            )
-            // A row is 700 bytes in JSON, so all rows are 14 MB of text, and several times that as values.
-            #expect(own > 0 && own < 48_000, "the command had \(own) kB")
-            #expect(after - before < 24_000, "the agent had \(before) kB before and \(after) kB after")
-            #expect(await agent.stop().code == 0)
         }
+        let ended = await asked.end()
+        #expect(ended.code == 0, "\(ended.errors)")
+        let isWhole = numbers == Array(0..<Self.rows)
+        #expect(isWhole, "\(numbers.count) rows came, the first of them \(numbers.first ?? -1)")
+        let after = try #require(Self.peak(of: agent.id))
+        print("\(Self.rows) rows \(form): the command had at most \(own) kB, the agent \(before) kB before and \(after) kB after")
+        // A row is 700 bytes in JSON, so all rows are 14 MB of text, and several times that as values.
+        #expect(own > 0 && own < 48_000, "the command had \(own) kB")
+        #expect(after - before < 24_000, "the agent had \(before) kB before and \(after) kB after")
+        #expect(await agent.stop().code == 0)
     }
 }

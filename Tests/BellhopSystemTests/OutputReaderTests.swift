@@ -6,25 +6,24 @@ import Simulator
 import Testing
 
 /// Readers of the agent's output that end or stop reading.
-@Suite(.timeLimit(.minutes(5))) struct OutputReaderTests {
+@Suite(.timeLimit(.minutes(5)), .closing) struct OutputReaderTests {
     @Test func `the agent keeps running if the reader of its output ends`() async throws {
         let rules = "rule: note\non: task_created\ndo: [{log: \"A ${{ task.title }}\"}]\n"
-        try await Stage.set(rules: rules) { stage in
-            let pipeline = try stage.start(["run"], under: ["/bin/sh", "-c", "\"$@\" | head -n 1", "sh"])
-            try await eventually("it polls") { pipeline.errorsSoFar.contains("The source was polled") }
-            stage.instance.addTask(title: "One", assignedTo: Stage.user)
-            try await eventually("the first line is read") { pipeline.outputSoFar.contains("A One") }
-            stage.instance.addTask(title: "Two", assignedTo: Stage.user)
-            try await eventually("the second line cannot be written, and is kept for later") {
-                try await stage.deliveries("available").contains {
-                    $0["error"]?["message"]?.asString?.contains("Standard output cannot be written") == true
-                }
+        let stage = try await Stage.set(rules: rules)
+        let pipeline = try stage.start(["run"], under: ["/bin/sh", "-c", "\"$@\" | head -n 1", "sh"])
+        try await eventually("it polls") { pipeline.errorsSoFar.contains("The source was polled") }
+        stage.instance.addTask(title: "One", assignedTo: Stage.user)
+        try await eventually("the first line is read") { pipeline.outputSoFar.contains("A One") }
+        stage.instance.addTask(title: "Two", assignedTo: Stage.user)
+        try await eventually("the second line cannot be written, and is kept for later") {
+            try await stage.deliveries("available").contains {
+                $0["error"]?["message"]?.asString?.contains("Standard output cannot be written") == true
             }
-            let status = try JSON.parse(try await stage.bellhop("status", "--json").output)
-            let agent = try #require(status["agent"]?["pid"]?.asInt, "the agent is gone: \(pipeline.errorsSoFar)")
-            kill(pid_t(agent), SIGTERM)
-            #expect(await pipeline.end().code == 0)
         }
+        let status = try JSON.parse(try await stage.bellhop("status", "--json").output)
+        let agent = try #require(status["agent"]?["pid"]?.asInt, "the agent is gone: \(pipeline.errorsSoFar)")
+        kill(pid_t(agent), SIGTERM)
+        #expect(await pipeline.end().code == 0)
     }
 
     @Test func `what is printed to a closed standard output goes nowhere, and not into a file opened meanwhile`() async throws {
@@ -38,20 +37,19 @@ import Testing
 
     @Test func `a reader of the log that stops reading keeps the agent neither from its work nor from its end`() async throws {
         let rules = "rule: write\non: task_created\ndo: [{log: {text: \"${{ task.number }}\", file: all.log}}]\n"
-        try await Stage.set(rules: rules) { stage in
-            let pipe = stage.folder.path + "/pipe"
-            #expect(mkfifo(pipe, 0o600) == 0)
-            let reader = open(pipe, O_RDONLY | O_NONBLOCK)
-            defer { close(reader) }
-            _ = fcntl(reader, 1031, 4096)  // F_SETPIPE_SZ: the smallest possible pipe, which is not read
-            for number in 1...100 { stage.instance.addTask(title: "Task \(number)", assignedTo: Stage.user) }
-            let agent = try stage.start(["run"], under: ["/bin/sh", "-c", "exec \"$@\" 2> pipe", "sh"])
-            try await eventually("all lines are in the file") {
-                let text = (try? String(contentsOfFile: stage.folder.path + "/all.log", encoding: .utf8)) ?? ""
-                return text.split(separator: "\n").count == 100
-            }
-            #expect(await agent.stop().code == 0)
+        let stage = try await Stage.set(rules: rules)
+        let pipe = stage.folder.path + "/pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let reader = open(pipe, O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        _ = fcntl(reader, 1031, 4096)  // F_SETPIPE_SZ: the smallest possible pipe, which is not read
+        for number in 1...100 { stage.instance.addTask(title: "Task \(number)", assignedTo: Stage.user) }
+        let agent = try stage.start(["run"], under: ["/bin/sh", "-c", "exec \"$@\" 2> pipe", "sh"])
+        try await eventually("all lines are in the file") {
+            let text = (try? String(contentsOfFile: stage.folder.path + "/all.log", encoding: .utf8)) ?? ""
+            return text.split(separator: "\n").count == 100
         }
+        #expect(await agent.stop().code == 0)
     }
 
     @Test func `a reader that stops reading delays only the lines written for it`() async throws {
@@ -65,27 +63,26 @@ import Testing
                 do: [{log: {text: "${{ task.number }}", file: all.log}}]
 
             """
-        try await Stage.set(rules: rules) { stage in
-            // The pipe holds 64 KB and is not read.
-            let pipe = stage.folder.path + "/pipe"
-            #expect(mkfifo(pipe, 0o600) == 0)
-            let reader = open(pipe, O_RDONLY | O_NONBLOCK)
-            defer { close(reader) }
-            let agent = try stage.start(["run"], under: ["/bin/sh", "-c", "exec \"$@\" > pipe", "sh"])
-            try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
-            for number in 1...100 {
-                stage.instance.addTask(title: String(repeating: "x", count: 600) + " \(number)", assignedTo: Stage.user)
-            }
-            try await eventually("all lines are in the file") {
-                let text = (try? String(contentsOfFile: stage.folder.path + "/all.log", encoding: .utf8)) ?? ""
-                return text.split(separator: "\n").count == 100
-            }
-            try await eventually("the others wait") {
-                try await stage.deliveries("available").contains {
-                    $0["error"]?["message"]?.asString?.contains("its reader has stopped") == true
-                }
-            }
-            #expect(await agent.stop().code == 0)
+        let stage = try await Stage.set(rules: rules)
+        // The pipe holds 64 KB and is not read.
+        let pipe = stage.folder.path + "/pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let reader = open(pipe, O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        let agent = try stage.start(["run"], under: ["/bin/sh", "-c", "exec \"$@\" > pipe", "sh"])
+        try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
+        for number in 1...100 {
+            stage.instance.addTask(title: String(repeating: "x", count: 600) + " \(number)", assignedTo: Stage.user)
         }
+        try await eventually("all lines are in the file") {
+            let text = (try? String(contentsOfFile: stage.folder.path + "/all.log", encoding: .utf8)) ?? ""
+            return text.split(separator: "\n").count == 100
+        }
+        try await eventually("the others wait") {
+            try await stage.deliveries("available").contains {
+                $0["error"]?["message"]?.asString?.contains("its reader has stopped") == true
+            }
+        }
+        #expect(await agent.stop().code == 0)
     }
 }

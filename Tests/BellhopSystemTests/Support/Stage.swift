@@ -33,24 +33,22 @@ struct Stage: Sendable {
         """
     }
 
-    /// Sets everything up for the duration of the body, with the instance's address for `ADDRESS` in the rules; then searches
-    /// everything printed and written for secrets.
-    static func set<Result: Sendable>(
+    /// Sets everything up until the test ends, with the instance's address for `ADDRESS` in the rules; then searches everything
+    /// printed and written for secrets.
+    static func set(
         rules: String, configuration: (String) -> String = { configuration($0) }, settings: InstanceSettings = InstanceSettings(),
-        sourceLocation: SourceLocation = #_sourceLocation, _ body: (Stage) async throws -> Result
-    ) async throws -> Result {
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> Stage {
         let time = ShiftedTime()
         let simulation = Simulation(settings: settings, now: { time.now })
         simulation.instance.addUser(user, password: Secrets.password, name: "John Doe")
         let folder = try TemporaryFolder()
-        return try await SimulatorServer(simulation).serve { address in
-            if !rules.isEmpty { try folder.write("rules/rules.yaml", rules.replacing("ADDRESS", with: address)) }
-            try folder.write("bellhop.yaml", configuration(address))
-            let stage = Stage(simulation: simulation, time: time, folder: folder, address: address, transcript: Transcript())
-            let result = try await body(stage)
-            try stage.checkSecrets(sourceLocation)
-            return result
-        }
+        let address = try await untilTestEnds { try await SimulatorServer(simulation).serve($0) }
+        if !rules.isEmpty { try folder.write("rules/rules.yaml", rules.replacing("ADDRESS", with: address)) }
+        try folder.write("bellhop.yaml", configuration(address))
+        let stage = Stage(simulation: simulation, time: time, folder: folder, address: address, transcript: Transcript())
+        whenTestEnds { try stage.checkSecrets(sourceLocation) }
+        return stage
     }
 
     func start(
@@ -74,13 +72,16 @@ struct Stage: Sendable {
         try await start(arguments, environment: environment, input: input, password: password).end()
     }
 
-    /// Runs an agent during the body, then stops it.
-    func withAgent(_ body: (Program) async throws -> Void) async throws {
+    /// Starts an agent, which runs until the test ends.
+    @discardableResult
+    func startAgent() async throws -> Program {
         let agent = try start(["run"])
+        whenTestEnds {
+            let ended = await agent.stop()
+            #expect(ended.code == 0, "\(ended.errors)")
+        }
         try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
-        try await body(agent)
-        let ended = await agent.stop()
-        #expect(ended.code == 0, "\(ended.errors)")
+        return agent
     }
 
     /// All events, oldest first.
