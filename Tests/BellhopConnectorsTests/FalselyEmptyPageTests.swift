@@ -8,7 +8,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Empty pages in the middle of a list whose other rows exist, read by a poller with a store.
-@Suite struct `A falsely empty page in the middle of a list` {
+@Suite(.closing) struct `A falsely empty page in the middle of a list` {
     /// A poller of a source, and the events it stores.
     private struct Watch {
         let store: any Store
@@ -123,13 +123,10 @@ import Testing
             ], third: "cursor=c8"),
     ]
 
-    private func polling(_ way: Way, _ body: (inout Watch, WebPractice) async throws -> Void) async throws {
+    private func polling(_ way: Way) async throws -> (Watch, WebPractice) {
         let practice = WebPractice()
         for number in 1...23 { practice.api.add("issue \(number)") }
-        try await practice.source(way.settings) { source in
-            var watch = try Watch(source, clock: practice.clock)
-            try await body(&watch, practice)
-        }
+        return (try Watch(try await practice.source(way.settings), clock: practice.clock), practice)
     }
 
     private func empty(_ way: Way, _ practice: WebPractice, times: Int? = nil) {
@@ -137,61 +134,57 @@ import Testing
     }
 
     @Test func `with numbered pages, an empty page followed by items fails the poll`() async throws {
-        try await polling(Self.numbered) { watch, practice in
-            empty(Self.numbered, practice)
-            guard case .failed(let first) = try await watch.poller.pollOnce() else { Issue.record("no failure"); return }
-            #expect(first.message.contains("one of its pages was empty, although there are more items behind it"))
-            practice.simulation.faults.removeAll()
-            _ = try await watch.poller.pollOnce()
-            empty(Self.numbered, practice)
-            guard case .failed = try await watch.poller.pollOnce() else { Issue.record("the poll did not fail"); return }
-            practice.simulation.faults.removeAll()
-            _ = try await watch.poller.pollOnce()
-            #expect(try await watch.events() == [])
-        }
+        var (watch, practice) = try await polling(Self.numbered)
+        empty(Self.numbered, practice)
+        guard case .failed(let first) = try await watch.poller.pollOnce() else { Issue.record("no failure"); return }
+        #expect(first.message.contains("one of its pages was empty, although there are more items behind it"))
+        practice.simulation.faults.removeAll()
+        _ = try await watch.poller.pollOnce()
+        empty(Self.numbered, practice)
+        guard case .failed = try await watch.poller.pollOnce() else { Issue.record("the poll did not fail"); return }
+        practice.simulation.faults.removeAll()
+        _ = try await watch.poller.pollOnce()
+        #expect(try await watch.events() == [])
     }
 
     @Test(arguments: named)
     private func `an empty page that has items a moment later fails the first poll`(_ way: Way) async throws {
-        try await polling(way) { watch, practice in
-            empty(way, practice, times: 1)
-            guard case .failed = try await watch.poller.pollOnce() else { Issue.record("the poll did not fail"); return }
-            guard case .baseline(23) = try await watch.poller.pollOnce() else { Issue.record("no baseline of 23"); return }
-        }
+        var (watch, practice) = try await polling(way)
+        empty(way, practice, times: 1)
+        guard case .failed = try await watch.poller.pollOnce() else { Issue.record("the poll did not fail"); return }
+        guard case .baseline(23) = try await watch.poller.pollOnce() else { Issue.record("no baseline of 23"); return }
     }
 
     @Test(arguments: named)
     private func `items behind an empty page leave once they are missing for five minutes`(_ way: Way) async throws {
-        try await polling(way) { watch, practice in
-            _ = try await watch.poller.pollOnce()
-            // The items after the page are fewer than half, so that not only their number holds the result.
-            for number in 13...23 where number % 4 != 0 { practice.api.remove(number) }
-            _ = try await watch.poller.pollOnce()
-            let before = try await watch.events().count
-            empty(way, practice)
-            for _ in 0..<5 {
-                guard case .held = try await watch.poller.pollOnce() else { Issue.record("the result was not held"); return }
-                await practice.clock.advance(by: .seconds(60))
-            }
-            practice.simulation.faults.removeAll()
-            _ = try await watch.poller.pollOnce()
-            #expect(try await watch.events().dropFirst(before) == ["source_held"])
-            empty(way, practice)
-            for _ in 0..<6 {
-                _ = try await watch.poller.pollOnce()
-                await practice.clock.advance(by: .seconds(60))
-            }
-            let removed = try await watch.events().dropFirst(before).filter { $0.hasPrefix("task_removed") }
-            #expect(removed.count == 6)
+        var (watch, practice) = try await polling(way)
+        _ = try await watch.poller.pollOnce()
+        // The items after the page are fewer than half, so that not only their number holds the result.
+        for number in 13...23 where number % 4 != 0 { practice.api.remove(number) }
+        _ = try await watch.poller.pollOnce()
+        let before = try await watch.events().count
+        empty(way, practice)
+        for _ in 0..<5 {
+            guard case .held = try await watch.poller.pollOnce() else { Issue.record("the result was not held"); return }
+            await practice.clock.advance(by: .seconds(60))
         }
+        practice.simulation.faults.removeAll()
+        _ = try await watch.poller.pollOnce()
+        #expect(try await watch.events().dropFirst(before) == ["source_held"])
+        empty(way, practice)
+        for _ in 0..<6 {
+            _ = try await watch.poller.pollOnce()
+            await practice.clock.advance(by: .seconds(60))
+        }
+        let removed = try await watch.events().dropFirst(before).filter { $0.hasPrefix("task_removed") }
+        #expect(removed.count == 6)
     }
 
     @Test func `an item that leaves a numbered list is reported at once`() async throws {
-        try await polling(Self.numbered) { watch, practice in
-            _ = try await watch.poller.pollOnce()
-            practice.api.remove(5)
-            guard case .changed(1) = try await watch.poller.pollOnce() else { Issue.record("not removed at once"); return }
-        }
+        var (watch, practice) = try await polling(Self.numbered)
+        _ = try await watch.poller.pollOnce()
+        practice.api.remove(5)
+        guard case .changed(1) = try await watch.poller.pollOnce() else { Issue.record("not removed at once"); return }
     }
 }
 

@@ -9,7 +9,7 @@ import Testing
 
 /// Invalid answers, for each kind of source: a clear error, no event, no lost state, and no lost change once answers are valid
 /// again.
-@Suite struct InvalidAnswerTests {
+@Suite(.closing) struct InvalidAnswerTests {
     enum Kind: String, CaseIterable, Sendable { case tracker, table, instancePage, webPage, rest }
 
     /// A fault, and the failure that each kind of source reports for it; nil if the kind cannot have it.
@@ -94,31 +94,30 @@ import Testing
         _ answer: InvalidAnswer, _ kind: Kind
     ) async throws {
         guard let reason = answer.reason(kind) else { return }
-        try await PolledSource(kind).run { polled in
-            guard case .baseline = try await polled.poll() else { throw Unexpected() }
-            let known = try await polled.known()
-            polled.change()
-            // No request was sent to another place.
-            let fault = answer.fault == .redirect(to: "") ? .redirect(to: polled.path) : answer.fault
-            polled.practice.simulation.faults.add(fault, path: polled.path, times: nil)
-            for _ in 0..<2 {
-                guard case .failed(let failure) = try await polled.poll() else {
-                    Issue.record("the poll succeeded")
-                    return
-                }
-                #expect(failure.reason == reason, "\(failure.message)")
-                #expect(failure.message.count > 30, "\(failure.message)")
-                #expect(!failure.message.contains("correct horse"))
+        let polled = try await PolledSource(kind).open()
+        guard case .baseline = try await polled.poll() else { throw Unexpected() }
+        let known = try await polled.known()
+        polled.change()
+        // No request was sent to another place.
+        let fault = answer.fault == .redirect(to: "") ? .redirect(to: polled.path) : answer.fault
+        polled.practice.simulation.faults.add(fault, path: polled.path, times: nil)
+        for _ in 0..<2 {
+            guard case .failed(let failure) = try await polled.poll() else {
+                Issue.record("the poll succeeded")
+                return
             }
-            #expect(try await polled.known() == known)
-            #expect(try await polled.events().isEmpty)
-            #expect(polled.practice.simulation.requests.all.allSatisfy { $0.path != "/login" })
-            polled.practice.simulation.faults.removeAll()
-            _ = try await polled.poll()
-            #expect(try await polled.events().count == 1)
-            _ = try await polled.poll()
-            #expect(try await polled.events().count == 1)
+            #expect(failure.reason == reason, "\(failure.message)")
+            #expect(failure.message.count > 30, "\(failure.message)")
+            #expect(!failure.message.contains("correct horse"))
         }
+        #expect(try await polled.known() == known)
+        #expect(try await polled.events().isEmpty)
+        #expect(polled.practice.simulation.requests.all.allSatisfy { $0.path != "/login" })
+        polled.practice.simulation.faults.removeAll()
+        _ = try await polled.poll()
+        #expect(try await polled.events().count == 1)
+        _ = try await polled.poll()
+        #expect(try await polled.events().count == 1)
     }
 
     // MARK: Queries that differ from their meaning
@@ -131,17 +130,16 @@ import Testing
             (.instancePage, ["select": "#bord"], .badAnswer), (.webPage, ["select": "#bord"], .badAnswer),
         ]
         for (kind, settings, reason) in misspellings {
-            try await PolledSource(kind).run(settings) { polled in
-                polled.practice.simulation.faults.add(.sloppyQueries, times: nil)
-                polled.practice.simulation.api.quirks = [.sloppyQueries]
-                guard case .failed(let failure) = try await polled.poll() else {
-                    Issue.record("\(kind) accepted \(settings)")
-                    return
-                }
-                #expect(failure.reason == reason, "\(failure.message)")
-                #expect(try await polled.known().isEmpty)
-                #expect(try await polled.events().isEmpty)
+            let polled = try await PolledSource(kind).open(settings)
+            polled.practice.simulation.faults.add(.sloppyQueries, times: nil)
+            polled.practice.simulation.api.quirks = [.sloppyQueries]
+            guard case .failed(let failure) = try await polled.poll() else {
+                Issue.record("\(kind) accepted \(settings)")
+                continue
             }
+            #expect(failure.reason == reason, "\(failure.message)")
+            #expect(try await polled.known().isEmpty)
+            #expect(try await polled.events().isEmpty)
         }
     }
 
@@ -160,32 +158,30 @@ import Testing
     @Test(arguments: [Kind.tracker, .table])
     func `links in an instance's answers are neither followed nor shown`(_ kind: Kind) async throws {
         let elsewhere = Simulation(seed: 2) { 0 }
-        try await elsewhere.serve { address in
-            try await PolledSource(kind).run { polled in
-                polled.practice.instance.settings.servletURI = address + "/"
-                guard case .baseline = try await polled.poll() else { throw Unexpected() }
-                polled.change()
-                _ = try await polled.poll()
-                let events = try await polled.events()
-                #expect(events.count == 1)
-                #expect(events.allSatisfy { !JSON.object($0.data).encodedText.contains(address) })
-            }
-        }
+        let address = try await elsewhere.serve()
+        let polled = try await PolledSource(kind).open()
+        polled.practice.instance.settings.servletURI = address + "/"
+        guard case .baseline = try await polled.poll() else { throw Unexpected() }
+        polled.change()
+        _ = try await polled.poll()
+        let events = try await polled.events()
+        #expect(events.count == 1)
+        #expect(events.allSatisfy { !JSON.object($0.data).encodedText.contains(address) })
         #expect(elsewhere.requests.total == 0)
     }
 
     @Test func `a link to the next page on another host fails the poll`() async throws {
-        try await PolledSource(.rest).run(["path": "link", "paging": ["by": "link", "size": 1, "size_parameter": "per_page"]]) {
-            polled in
-            polled.practice.simulation.api.add("second")
-            guard case .baseline = try await polled.poll() else { throw Unexpected() }
-            polled.change()
-            polled.practice.simulation.api.quirks = [.poisonedLink]
-            guard case .failed(let failure) = try await polled.poll() else { throw Unexpected() }
-            #expect(failure.message.contains("evil.example"))
-            #expect(try await polled.events().isEmpty)
-            #expect(try await polled.known().count == 2)
-        }
+        let polled = try await PolledSource(.rest).open([
+            "path": "link", "paging": ["by": "link", "size": 1, "size_parameter": "per_page"],
+        ])
+        polled.practice.simulation.api.add("second")
+        guard case .baseline = try await polled.poll() else { throw Unexpected() }
+        polled.change()
+        polled.practice.simulation.api.quirks = [.poisonedLink]
+        guard case .failed(let failure) = try await polled.poll() else { throw Unexpected() }
+        #expect(failure.message.contains("evil.example"))
+        #expect(try await polled.events().isEmpty)
+        #expect(try await polled.known().count == 2)
     }
 }
 
@@ -217,36 +213,29 @@ private final class PolledSource {
         }
     }
 
-    func run(_ settings: JSON.Object = [:], _ body: (PolledSource) async throws -> Void) async throws {
+    func open(_ settings: JSON.Object = [:]) async throws -> PolledSource {
         task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe").id
         practice.instance.setPage("/board.do", Self.page("Ada"))
         practice.simulation.api.add("Printer")
-        try await practice.simulation.serve { address in
-            let connection = try connection(to: address)
-            var values = JSON.Object(self.settings, with: settings)
-            if settings["where"] != nil { values["query"] = nil }
-            let source = try connection.source("watched", kind: sourceKind, settings: Settings(values))
-            guard let source else { throw Unexpected() }
-            scope = source.scope.id
-            let signals = Signals()
-            poller = Poller(
-                source, plan: PollPlan(cadence: .every(.seconds(60))),
-                in: EngineContext(store: store, clock: practice.clock, signals: signals))
-            do {
-                try await body(self)
-                try await connection.shutdown()
-            } catch {
-                try await connection.shutdown()
-                throw error
-            }
-        }
+        let connection = try connection(to: await practice.simulation.serve())
+        var values = JSON.Object(self.settings, with: settings)
+        if settings["where"] != nil { values["query"] = nil }
+        let source = try connection.source("watched", kind: sourceKind, settings: Settings(values))
+        guard let source else { throw Unexpected() }
+        scope = source.scope.id
+        let signals = Signals()
+        poller = Poller(
+            source, plan: PollPlan(cadence: .every(.seconds(60))),
+            in: EngineContext(store: store, clock: practice.clock, signals: signals))
+        return self
     }
 
     private func connection(to address: String) throws -> any Connection {
         switch kind {
-        case .tracker, .table, .instancePage: try practice.connection(address)
+        case .tracker, .table, .instancePage: try practice.connection(address).untilTestEnds()
         case .webPage, .rest:
             try WebConnection(name: "api", settings: Settings(["url": .string(address + "/rest/v1")]), in: practice.environment())
+                .untilTestEnds()
         }
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-@Suite struct ETOExaminationTests {
+@Suite(.closing) struct ETOExaminationTests {
     let practice = ETOPractice()
 
     static let needs = ConnectionNeeds(
@@ -22,7 +22,7 @@ import Testing
     }
 
     private func examine(password: String = ETOPractice.password, _ more: JSON.Object = [:]) async throws -> [String] {
-        try await practice.open(password: password, more) { connection in await connection.examine(Self.needs) }
+        try await practice.open(password: password, more).examine(Self.needs)
             .map { "\($0.state.rawValue) \($0.subject)" }
     }
 
@@ -52,34 +52,33 @@ import Testing
     @Test func `doctor, query and the agent try a refused password once in all, and a person's login tries it again`()
         async throws
     {
-        try await practice.simulation.serve { address in
-            /// Runs the body with a new connection, as in another process.
-            func ask(_ work: (ETOConnection) async throws -> Void) async throws -> Failure? {
-                let connection = try await ETOConnection(
-                    name: "eto", settings: practice.settings(address, password: "wrong"), in: practice.environment)
-                let failure = await failure { try await work(connection) }
-                try await connection.shutdown()
-                return failure
-            }
-            for _ in 0..<2 {
-                _ = try await ask { connection in
-                    let findings = await connection.examine(Self.needs)
-                    #expect(findings.contains { $0.state == .missing && $0.subject == "login" })
-                }
-                // As both the agent and `query` do.
-                let refused = try await ask { _ = try await practice.source($0).list(from: LastPoll()) }
-                #expect(refused?.remedy == .pauseConnection)
-            }
-            #expect(practice.eto.counts.failedLogins == 1)
-            #expect(try await ask { _ = try await $0.verifyLogin(Self.needs) } != nil)
-            #expect(practice.eto.counts.failedLogins == 2)
+        let address = try await practice.simulation.serve()
+        /// Runs the body with a new connection, as in another process.
+        func ask(_ work: (ETOConnection) async throws -> Void) async throws -> Failure? {
+            let connection = try await ETOConnection(
+                name: "eto", settings: practice.settings(address, password: "wrong"), in: practice.environment)
+            let failure = await failure { try await work(connection) }
+            try await connection.shutdown()
+            return failure
         }
+        for _ in 0..<2 {
+            _ = try await ask { connection in
+                let findings = await connection.examine(Self.needs)
+                #expect(findings.contains { $0.state == .missing && $0.subject == "login" })
+            }
+            // As both the agent and `query` do.
+            let refused = try await ask { _ = try await practice.source($0).list(from: LastPoll()) }
+            #expect(refused?.remedy == .pauseConnection)
+        }
+        #expect(practice.eto.counts.failedLogins == 1)
+        #expect(try await ask { _ = try await $0.verifyLogin(Self.needs) } != nil)
+        #expect(practice.eto.counts.failedLogins == 2)
     }
 
     @Test(arguments: ["GetSSOEnterprises", "GetSSOSites", "SSOSiteLogin"])
     func `a failing step of the services is reported by name, without a token`(_ step: String) async throws {
         practice.simulation.faults.add(.otherSystem(.etoDetail), path: "/API/Security.svc/\(step)", times: nil)
-        let findings = try await practice.open { connection in await connection.examine(Self.needs) }
+        let findings = try await practice.open().examine(Self.needs)
         let names = ["GetSSOEnterprises": "enterprise", "GetSSOSites": "site", "SSOSiteLogin": "site login"]
         #expect(findings.first { $0.state == .missing }?.subject == names[step])
         for secret in practice.eto.secrets { #expect(!"\(findings)".contains(secret)) }
@@ -93,8 +92,7 @@ import Testing
         #expect(practice.eto.counts.programChanges == 0)
         var needs = Self.needs
         needs.actions[0].constants["touchpoint"] = 99
-        let missing = needs
-        let findings = try await practice.open { connection in await connection.examine(missing) }
+        let findings = try await practice.open().examine(needs)
         #expect(findings.contains { $0.subject == "add to 99" && $0.state == .missing })
     }
 
@@ -103,8 +101,7 @@ import Testing
             var needs = Self.needs
             for (name, value) in source { needs.sources[0].settings.values[name] = value }
             for (name, value) in action { needs.actions[0].constants[name] = value }
-            let asked = needs
-            return try await practice.open { connection in await connection.examine(asked) }
+            return try await practice.open().examine(needs)
         }
         for program in ["Nope", "99"] as [JSON] {
             let findings = try await verdicts(["program": program], ["program": program])
@@ -122,14 +119,11 @@ import Testing
 
     @Test func `a clock that differs from the services' is reported`() async throws {
         let clock = TestClock(at: practice.clock.now - .seconds(600))
-        let findings = try await practice.simulation.serve { address in
-            var environment = practice.environment
-            environment.clock = clock
-            let connection = try await ETOConnection(name: "eto", settings: practice.settings(address), in: environment)
-            let findings = await connection.examine(Self.needs)
-            try await connection.shutdown()
-            return findings
-        }
+        let settings = practice.settings(try await practice.simulation.serve())
+        var environment = practice.environment
+        environment.clock = clock
+        let connection = try await ETOConnection(name: "eto", settings: settings, in: environment).untilTestEnds()
+        let findings = await connection.examine(Self.needs)
         #expect(findings.contains { $0.text == "this machine's clock is 600 s behind ETO's" })
     }
 }

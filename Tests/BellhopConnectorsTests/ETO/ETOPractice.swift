@@ -44,15 +44,10 @@ struct ETOPractice {
             baseFolder: "", output: { _ in }, random: { 42 })
     }
 
-    /// Runs the body against the services with a connection of its own.
-    func open<Value: Sendable>(
-        password: String = ETOPractice.password, _ more: JSON.Object = [:], _ body: (ETOConnection) async throws -> Value
-    ) async throws -> Value {
-        try await simulation.serve { address in
-            let connection = try await ETOConnection(
-                name: "eto", settings: settings(address, password: password, more), in: environment)
-            return try await connection.inUse(body)
-        }
+    /// Serves the services, and opens a connection of its own to them, until the test ends.
+    func open(password: String = ETOPractice.password, _ more: JSON.Object = [:]) async throws -> ETOConnection {
+        let settings = try await settings(simulation.serve(), password: password, more)
+        return try await ETOConnection(name: "eto", settings: settings, in: environment).untilTestEnds()
     }
 
     func source(_ connection: ETOConnection, _ more: JSON.Object = [:]) throws -> TouchPointsSource {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-@Suite struct ETOSessionTests {
+@Suite(.closing) struct ETOSessionTests {
     let practice = ETOPractice()
 
     private func list(_ connection: ETOConnection, subject: Int64 = 501) async throws {
@@ -13,7 +13,8 @@ import Testing
     }
 
     @Test func `the chain of logins runs once, and its tokens are sent with every later request`() async throws {
-        try await practice.open { connection in for _ in 1...3 { try await list(connection) } }
+        let connection = try await practice.open()
+        for _ in 1...3 { try await list(connection) }
         #expect(practice.requestNames == ETOPractice.chain + Array(repeating: "ListTouchPointResponses", count: 3))
         let last = try #require(practice.simulation.requests.all.last)
         #expect(last.header("enterpriseGuid") == ETOPractice.enterprise)
@@ -33,7 +34,7 @@ import Testing
     func `enterprise and site are chosen by key, by name, or because there is only one`(
         _ more: JSON.Object, _ site: String
     ) async throws {
-        let name = try #require(try await practice.open(more) { try await $0.verifyLogin(ConnectionNeeds()).user })
+        let name = try #require(try await practice.open(more).verifyLogin(ConnectionNeeds()).user)
         #expect(name.hasPrefix("ada@example.com, "))
         #expect(name.hasSuffix(", \(site)"))
         if let offset = more["time_zone_offset"]?.asInt {
@@ -50,31 +51,30 @@ import Testing
     func `an unknown or ambiguous enterprise or site is reported with the choices, and pauses the connection`(
         _ more: JSON.Object, _ words: String
     ) async throws {
-        let failure = await failure { try await practice.open(more) { try await list($0) } }
+        let failure = await failure { try await list(practice.open(more)) }
         #expect(failure?.remedy == .pauseConnection)
         #expect(failure?.message.contains(words) == true)
         #expect(practice.events.summary == ["login_event failed"])
     }
 
     @Test func `a wrong password, answered 200 with a token of zeros, is tried once, also after a restart`() async throws {
-        try await practice.simulation.serve { address in
+        let address = try await practice.simulation.serve()
+        for _ in 1...2 {
+            let connection = try await ETOConnection(
+                name: "eto", settings: practice.settings(address, password: "wrong"), in: practice.environment)
             for _ in 1...2 {
-                let connection = try await ETOConnection(
-                    name: "eto", settings: practice.settings(address, password: "wrong"), in: practice.environment)
-                for _ in 1...2 {
-                    let failure = await failure { try await list(connection) }
-                    #expect(failure?.reason == .unauthenticated)
-                    #expect(failure?.remedy == .pauseConnection)
-                    #expect(failure?.message.contains("bellhop login eto") == true)
-                }
-                try await connection.shutdown()
+                let failure = await failure { try await list(connection) }
+                #expect(failure?.reason == .unauthenticated)
+                #expect(failure?.remedy == .pauseConnection)
+                #expect(failure?.message.contains("bellhop login eto") == true)
             }
-            #expect(practice.eto.counts.failedLogins == 1)
-            #expect(practice.events.summary == ["login_event failed"])
-            let right = try await ETOConnection(name: "eto", settings: practice.settings(address), in: practice.environment)
-            try await list(right)
-            try await right.shutdown()
+            try await connection.shutdown()
         }
+        #expect(practice.eto.counts.failedLogins == 1)
+        #expect(practice.events.summary == ["login_event failed"])
+        let right = try await ETOConnection(name: "eto", settings: practice.settings(address), in: practice.environment)
+        try await list(right)
+        try await right.shutdown()
         #expect(practice.notebook.all.isEmpty)
     }
 
@@ -85,7 +85,7 @@ import Testing
                 body: #"{"SSOAuthenticateResult": {"AuthStatusCode": 3, "SSOAuthToken": "11111111-1111-1111-1111-111111111111"}}"#
             ),
             "POST", path: "/API/Security.svc/SSOAuthenticate")
-        let failure = await failure { try await practice.open { try await list($0) } }
+        let failure = await failure { try await list(practice.open()) }
         #expect(failure?.reason == .unauthenticated)
         #expect(practice.simulation.requests.count() == 1)
     }
@@ -93,11 +93,10 @@ import Testing
     @Test(arguments: [500, 401, 400, 200])
     func `a login to the web pages ends the session, and the chain of logins is repeated once`(_ status: Int) async throws {
         practice.eto.behavior.deadSession = status
-        try await practice.open { connection in
-            try await list(connection)
-            practice.eto.logInToWebPages("ada@example.com")
-            try await list(connection)
-        }
+        let connection = try await practice.open()
+        try await list(connection)
+        practice.eto.logInToWebPages("ada@example.com")
+        try await list(connection)
         #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
         #expect(practice.requestNames.suffix(6) == ["ListTouchPointResponses"] + ETOPractice.chain + ["ListTouchPointResponses"])
     }
@@ -105,21 +104,20 @@ import Testing
     @Test func `a call that fails again after a new login waits longer each time, without delaying other calls`() async throws {
         practice.simulation.faults.add(
             .status(500, body: "{}"), "GET", path: "/API/TouchPoint.svc/GetTouchPointResponse", times: nil)
-        try await practice.open { connection in
-            func fail() async -> Failure? {
-                await failure { _ = try await connection.session.send(.response("7", of: 14)) }
-            }
-            try await list(connection)
-            #expect(await fail()?.remedy == .retry(after: .seconds(5)))
-            let asked = practice.simulation.requests.count()
-            #expect(await fail()?.remedy == .retry(after: .seconds(5)))
-            #expect(practice.simulation.requests.count() == asked)
-            try await list(connection)
-            await practice.clock.advance(by: .seconds(5))
-            #expect(await fail()?.remedy == .retry(after: .seconds(10)))
-            await practice.clock.advance(by: .seconds(10))
-            #expect(await fail()?.remedy == .retry(after: .seconds(20)))
+        let connection = try await practice.open()
+        func fail() async -> Failure? {
+            await failure { _ = try await connection.session.send(.response("7", of: 14)) }
         }
+        try await list(connection)
+        #expect(await fail()?.remedy == .retry(after: .seconds(5)))
+        let asked = practice.simulation.requests.count()
+        #expect(await fail()?.remedy == .retry(after: .seconds(5)))
+        #expect(practice.simulation.requests.count() == asked)
+        try await list(connection)
+        await practice.clock.advance(by: .seconds(5))
+        #expect(await fail()?.remedy == .retry(after: .seconds(10)))
+        await practice.clock.advance(by: .seconds(10))
+        #expect(await fail()?.remedy == .retry(after: .seconds(20)))
     }
 
     @Test func `a pause ends if the clock was set back by more than the longest one`() throws {
@@ -136,12 +134,11 @@ import Testing
     {
         practice.simulation.faults.add(
             .status(status, body: #"{"Detail": "oops"}"#), path: "/API/Security.svc/GetSSOSites", times: nil)
-        try await practice.open { connection in
-            for pause in [5, 10, 20] {
-                let failure = await failure { try await list(connection) }
-                #expect(failure?.remedy == .retry(after: .seconds(pause)))
-                await practice.clock.advance(by: .seconds(pause))
-            }
+        let connection = try await practice.open()
+        for pause in [5, 10, 20] {
+            let failure = await failure { try await list(connection) }
+            #expect(failure?.remedy == .retry(after: .seconds(pause)))
+            await practice.clock.advance(by: .seconds(pause))
         }
         #expect(practice.eto.counts.logins == 3)
         #expect(practice.notebook.all.isEmpty)
@@ -150,7 +147,7 @@ import Testing
     @Test func `a closed site is reported as closed, and does not count as a refused password`() async throws {
         practice.simulation.faults.add(
             .status(200, body: "\"00000000-0000-0000-0000-000000000000\""), path: "/API/Security.svc/SSOSiteLogin", times: nil)
-        let found = await failure { try await practice.open { try await list($0) } }
+        let found = await failure { try await list(practice.open()) }
         #expect(found?.reason == .forbidden)
         #expect(found?.message.contains("does not let this account into the site North (77)") == true)
         #expect(practice.notebook.all.isEmpty)
@@ -160,69 +157,64 @@ import Testing
         for body in [#"{"Token": "x"}"#, "plain", "\"\"", "\"a\\nb\""] {
             let practice = ETOPractice()
             practice.simulation.faults.add(.status(200, body: body), path: "/API/Security.svc/SSOSiteLogin", times: nil)
-            #expect(await failure { try await practice.open { try await list($0) } }?.reason == .badAnswer, "\(body)")
+            #expect(await failure { try await list(practice.open()) }?.reason == .badAnswer, "\(body)")
         }
     }
 
     @Test func `an answer is read up to 50 MB, or to the connection's limit`() async throws {
         #expect(ETOConnection.manifest.settings.first { $0.name == "max_body" }?.fallback == "50MB")
         let found = await failure {
-            try await practice.open(["max_body": 1000]) { connection in
-                for _ in 1...40 { practice.eto.addResponse(touchPoint: 14, subject: 501, elements: []) }
-                try await list(connection)
-            }
+            for _ in 1...40 { practice.eto.addResponse(touchPoint: 14, subject: 501, elements: []) }
+            try await list(practice.open(["max_body": 1000]))
         }
         #expect(found?.reason == .tooLarge)
     }
 
     @Test func `redirects are not followed`() async throws {
         practice.simulation.faults.add(.redirect(to: "https://evil.example.com/x"), path: "/API/Security.svc/GetSSOEnterprises")
-        let failure = await failure { try await practice.open { try await list($0) } }
+        let failure = await failure { try await list(practice.open()) }
         #expect(failure?.reason == .refused)
         #expect(failure?.message.contains("evil.example.com") == true)
         #expect(practice.simulation.requests.count() == 2)
     }
 
     @Test func `the program is set before requests that need it, and again after another program or a new login`() async throws {
-        try await practice.open(["program": "housing"]) { connection in
-            try await list(connection)
-            try await list(connection)
-            var intake = ETOCall.responses(of: 14, subject: 501)
-            intake.program = .id(1)
-            _ = try await connection.session.send(intake)
-            practice.eto.logInToWebPages("ada@example.com")
-            try await list(connection)
-        }
+        let connection = try await practice.open(["program": "housing"])
+        try await list(connection)
+        try await list(connection)
+        var intake = ETOCall.responses(of: 14, subject: 501)
+        intake.program = .id(1)
+        _ = try await connection.session.send(intake)
+        practice.eto.logInToWebPages("ada@example.com")
+        try await list(connection)
         let programs = practice.simulation.requests.matching("POST", path: "/API/Security.svc/UpdateCurrentProgram").map(\.text)
-        let (housing, intake) = (#"{"ProgramID":"2"}"#, #"{"ProgramID":"1"}"#)
+        let (first, other) = (#"{"ProgramID":"2"}"#, #"{"ProgramID":"1"}"#)
         // The third request of housing met the ended session.
-        #expect(programs == [housing, intake, housing, housing])
+        #expect(programs == [first, other, first, first])
         #expect(practice.requestNames.count { $0 == "Forms" } == 2)
     }
 
     @Test func `an inactive program cannot be chosen`() async throws {
-        let failure = await failure { try await practice.open(["program": "Old"]) { try await list($0) } }
+        let failure = await failure { try await list(practice.open(["program": "Old"])) }
         #expect(failure?.message.contains("Intake, Housing") == true)
     }
 
     @Test func `concurrent requests run one at a time after one login`() async throws {
-        try await practice.open { connection in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for subject in 1...8 { group.addTask { try await list(connection, subject: Int64(subject)) } }
-                try await group.waitForAll()
-            }
+        let connection = try await practice.open()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for subject in 1...8 { group.addTask { try await list(connection, subject: Int64(subject)) } }
+            try await group.waitForAll()
         }
         #expect(practice.eto.counts.logins == 1)
         #expect(practice.simulation.requests.count() == 4 + 8)
     }
 
     @Test func `enterprises and sites are listed to choose from`() async throws {
-        let (enterprise, site, end) = try await practice.open(["enterprise": .null, "site": .null]) { connection in
-            let enterprise = try await connection.question(after: [:])
-            let chosen = ["enterprise": try #require(enterprise?.choices.first?.key)]
-            let site = try await connection.question(after: chosen)
-            return (enterprise, site, try await connection.question(after: chosen.merging(["site": "77"]) { old, _ in old }))
-        }
+        let connection = try await practice.open(["enterprise": .null, "site": .null])
+        let enterprise = try await connection.question(after: [:])
+        let chosen = ["enterprise": try #require(enterprise?.choices.first?.key)]
+        let site = try await connection.question(after: chosen)
+        let end = try await connection.question(after: chosen.merging(["site": "77"]) { old, _ in old })
         #expect(enterprise?.setting == "enterprise")
         #expect(enterprise?.choices.map(\.name) == ["Shelter Network", "Other House"])
         #expect(
@@ -234,14 +226,9 @@ import Testing
     }
 
     @Test func `a password refused while a person chooses an enterprise is remembered and not tried again`() async throws {
-        let found = try await practice.simulation.serve { address in
-            let connection = try await ETOConnection(
-                name: "eto", settings: practice.settings(address, password: "wrong"), in: practice.environment)
-            let found = await failure { _ = try await connection.question(after: [:]) }
-            _ = await failure { try await list(connection) }
-            try await connection.shutdown()
-            return found
-        }
+        let connection = try await practice.open(password: "wrong")
+        let found = await failure { _ = try await connection.question(after: [:]) }
+        _ = await failure { try await list(connection) }
         #expect(found?.reason == .unauthenticated)
         #expect(practice.eto.counts.failedLogins == 1)
     }
@@ -258,32 +245,31 @@ import Testing
             ] {
                 let practice = ETOPractice()
                 var secrets = practice.eto.secrets + [ETOPractice.password]
-                texts += try await practice.simulation.serve { address -> [String] in
-                    let connection = try await ETOConnection(
-                        name: "eto", settings: practice.settings(address, ["enterprise": .string(ETOPractice.enterprise)]),
-                        in: practice.environment)
-                    // One successful login, so that there are tokens; then the fault.
-                    try await list(connection)
-                    secrets = practice.eto.secrets + [ETOPractice.password]
-                    let all = secrets.joined(separator: " and ")
-                    let spoken: Fault =
-                        switch fault {
-                        case .status(let status, let body): .status(status, body: body.replacing("SECRETS", with: all))
-                        case .redirect(let place): .redirect(to: place.replacing("SECRETS", with: secrets[0]))
-                        default: fault
-                        }
-                    practice.eto.logInToWebPages("ada@example.com")
-                    practice.simulation.faults.add(spoken, path: "/API/" + path, times: nil)
-                    let failure = await failure { try await list(connection) }
-                    let source = try practice.source(connection)
-                    try await connection.shutdown()
-                    return [
-                        failure.map { "\($0)" } ?? "", "\(practice.events.events)", "\(practice.notebook.all)", "\(connection)",
-                        "\(source.scope)", connection.instance,
-                    ].map { text in
-                        for secret in practice.eto.secrets + secrets { #expect(!text.contains(secret), "\(path) \(fault)") }
-                        return text
+                let address = try await practice.simulation.serve()
+                let connection = try await ETOConnection(
+                    name: "eto", settings: practice.settings(address, ["enterprise": .string(ETOPractice.enterprise)]),
+                    in: practice.environment)
+                // One successful login, so that there are tokens; then the fault.
+                try await list(connection)
+                secrets = practice.eto.secrets + [ETOPractice.password]
+                let all = secrets.joined(separator: " and ")
+                let spoken: Fault =
+                    switch fault {
+                    case .status(let status, let body): .status(status, body: body.replacing("SECRETS", with: all))
+                    case .redirect(let place): .redirect(to: place.replacing("SECRETS", with: secrets[0]))
+                    default: fault
                     }
+                practice.eto.logInToWebPages("ada@example.com")
+                practice.simulation.faults.add(spoken, path: "/API/" + path, times: nil)
+                let failure = await failure { try await list(connection) }
+                let source = try practice.source(connection)
+                try await connection.shutdown()
+                texts += [
+                    failure.map { "\($0)" } ?? "", "\(practice.events.events)", "\(practice.notebook.all)", "\(connection)",
+                    "\(source.scope)", connection.instance,
+                ].map { text in
+                    for secret in practice.eto.secrets + secrets { #expect(!text.contains(secret), "\(path) \(fault)") }
+                    return text
                 }
             }
         }

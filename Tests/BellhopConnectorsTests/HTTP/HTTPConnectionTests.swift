@@ -7,7 +7,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-@Suite struct HTTPConnectionTests {
+@Suite(.closing) struct HTTPConnectionTests {
     let simulation: Simulation
     let clock = TestClock()
     let list = "/api/x_snc_my_work/v1/tracker/task"
@@ -17,41 +17,36 @@ import Testing
         simulation = Simulation { clock.now.microseconds }
     }
 
-    private func with<Value: Sendable>(
-        _ configuration: HTTPConnection.Configuration = .init(name: "test"),
-        _ body: (HTTPConnection, HTTPAddress) async throws -> Value
-    ) async throws -> Value {
+    private func open(
+        _ configuration: HTTPConnection.Configuration = .init(name: "test")
+    ) async throws -> (HTTPConnection, HTTPAddress) {
         let connection = try HTTPConnection(configuration, clock: clock)
-        do {
-            let value = try await simulation.serve { address in try await body(connection, HTTPAddress(address)) }
-            try await connection.shutdown()
-            return value
-        } catch {
-            try await connection.shutdown()
-            throw error
-        }
+        whenTestEnds { try await connection.shutdown() }
+        return (connection, try HTTPAddress(await simulation.serve()))
     }
 
     private func error(
         _ configuration: HTTPConnection.Configuration = .init(name: "test"), _ request: (HTTPAddress) -> HTTPRequest
     ) async throws -> TransportError? {
-        try await with(configuration) { connection, address in
-            do {
-                _ = try await connection.send(request(address))
-                return nil
-            } catch let error as TransportError {
-                return error
-            }
+        let (connection, address) = try await open(configuration)
+        return await error(of: request(address), over: connection)
+    }
+
+    private func error(of request: HTTPRequest, over connection: HTTPConnection) async -> TransportError? {
+        do throws(TransportError) {
+            _ = try await connection.send(request)
+            return nil
+        } catch {
+            return error
         }
     }
 
     @Test func `a connection returns status, fields and body, and sends its own header fields`() async throws {
         var configuration = HTTPConnection.Configuration(name: "test")
         configuration.headers = ["X-Team": "blue", "Accept": "text/plain"]
-        let answer = try await with(configuration) { connection, address in
-            try await connection.send(
-                HTTPRequest(address.with(target: list + "?a=%20b"), headers: ["Accept": "application/json"]))
-        }
+        let (connection, address) = try await open(configuration)
+        let answer = try await connection.send(
+            HTTPRequest(address.with(target: list + "?a=%20b"), headers: ["Accept": "application/json"]))
         #expect(answer.status == 401)
         #expect(answer.headers["www-authenticate"] == "BASIC realm=\"Service-now\"")
         #expect(try JSON.parse(answer.body).at("status") == "failure")
@@ -62,9 +57,8 @@ import Testing
     }
 
     @Test func `user information becomes Basic authentication and is not part of the address`() async throws {
-        _ = try await with { connection, address in
-            try await connection.send(HTTPRequest(HTTPAddress("http://john:p%40ss@127.0.0.1:\(address.port)/x")))
-        }
+        let (connection, address) = try await open()
+        _ = try await connection.send(HTTPRequest(HTTPAddress("http://john:p%40ss@127.0.0.1:\(address.port)/x")))
         let request = try #require(simulation.requests.all.first)
         #expect(request.header("Authorization") == Base64.basic(username: "john", password: "p@ss"))
         #expect(request.path == "/x")
@@ -72,7 +66,8 @@ import Testing
 
     @Test func `a redirect is returned like any other answer`() async throws {
         simulation.faults.add(.redirect(to: "https://idp.example.com/"))
-        let answer = try await with { connection, address in try await connection.send(HTTPRequest(address)) }
+        let (connection, address) = try await open()
+        let answer = try await connection.send(HTTPRequest(address))
         #expect(answer.status == 302)
         #expect(simulation.requests.total == 1)
     }
@@ -111,18 +106,12 @@ import Testing
     }
 
     @Test func `an answer that comes too late is a timeout with an unknown outcome`() async throws {
-        let error = try await with { connection, address in
-            // Over an existing connection, so that only the answer takes time; on a busy machine, sending may take a second, too.
-            _ = try await connection.send(HTTPRequest(address))
-            simulation.faults.add(.slow(milliseconds: 20_000))
-            do {
-                _ = try await connection.send(
-                    HTTPRequest("POST", address.with(target: list), body: Array("{}".utf8), timeout: .seconds(2)))
-                return nil as TransportError?
-            } catch let error as TransportError {
-                return error
-            }
-        }
+        let (connection, address) = try await open()
+        // Over an existing connection, so that only the answer takes time; on a busy machine, sending may take a second, too.
+        _ = try await connection.send(HTTPRequest(address))
+        simulation.faults.add(.slow(milliseconds: 20_000))
+        let late = HTTPRequest("POST", address.with(target: list), body: Array("{}".utf8), timeout: .seconds(2))
+        let error = await error(of: late, over: connection)
         #expect(error?.kind == .timeout)
         #expect(error?.mayHaveArrived == true)
         #expect(error?.message.hasSuffix("did not answer within 2 s.") == true)
@@ -156,37 +145,35 @@ import Testing
     }
 
     @Test func `an untrusted certificate is refused before anything is sent`() async throws {
-        try await TLSServer.serve { server in
-            let connection = try HTTPConnection(.init(name: "test"), clock: clock)
-            do {
-                _ = try await connection.send(HTTPRequest("POST", HTTPAddress("https://localhost:\(server.port)/"), body: [1]))
-                Issue.record("the certificate was trusted")
-            } catch let error as TransportError {
-                #expect(error.kind == .tls)
-                #expect(!error.mayHaveArrived)
-                #expect(error.message.contains("which `ca` can name"))
-            }
-            try await connection.shutdown()
+        let server = try await TLSServer.serve()
+        let connection = try HTTPConnection(.init(name: "test"), clock: clock)
+        do {
+            _ = try await connection.send(HTTPRequest("POST", HTTPAddress("https://localhost:\(server.port)/"), body: [1]))
+            Issue.record("the certificate was trusted")
+        } catch let error as TransportError {
+            #expect(error.kind == .tls)
+            #expect(!error.mayHaveArrived)
+            #expect(error.message.contains("which `ca` can name"))
         }
+        try await connection.shutdown()
     }
 
     @Test func `a private authority set with ca is trusted, for the host in its certificate`() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "bellhop-ca-\(UInt64.random(in: 0 ... .max)).pem")
         try TLSServer.certificate.write(to: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(at: file) }
-        try await TLSServer.serve { server in
-            let connection = try HTTPConnection(.init(name: "test", ca: file.path), clock: clock)
-            let answer = try await connection.send(HTTPRequest(HTTPAddress("https://localhost:\(server.port)/")))
-            #expect(answer.status == 200)
-            let other = try HTTPAddress("https://127.0.0.1:\(server.port)/")
-            await #expect { try await connection.send(HTTPRequest(other)) } throws: { error in
-                let error = error as? TransportError
-                return error?.kind == .tls && error?.isOfTrust == false
-                    && error?.message
-                        == "The certificate of 127.0.0.1:\(server.port) is not for the name 127.0.0.1: check the address."
-            }
-            try await connection.shutdown()
+        let server = try await TLSServer.serve()
+        let connection = try HTTPConnection(.init(name: "test", ca: file.path), clock: clock)
+        let answer = try await connection.send(HTTPRequest(HTTPAddress("https://localhost:\(server.port)/")))
+        #expect(answer.status == 200)
+        let other = try HTTPAddress("https://127.0.0.1:\(server.port)/")
+        await #expect { try await connection.send(HTTPRequest(other)) } throws: { error in
+            let error = error as? TransportError
+            return error?.kind == .tls && error?.isOfTrust == false
+                && error?.message
+                    == "The certificate of 127.0.0.1:\(server.port) is not for the name 127.0.0.1: check the address."
         }
+        try await connection.shutdown()
     }
 
     @Test func `an unreadable ca file is reported as a configuration error`() {
@@ -195,22 +182,21 @@ import Testing
 
     /// With several threads of the client, this crashed the process within a few hundred requests.
     @Test func `a server may answer and disconnect before the request is sent completely`() async throws {
-        try await FaultyServer.serve(.early) { address in
-            let connection = try HTTPConnection(.init(name: "test"), clock: clock)
-            let target = try HTTPAddress(address)
-            await withTaskGroup { group in
-                for _ in 0..<8 {
-                    group.addTask {
-                        for size in 0..<250 {
-                            let request = HTTPRequest("POST", target, body: Array(repeating: 0x20, count: 100 * size))
-                            // The server may cut the request off meanwhile.
-                            do { #expect(try await connection.send(request).status == 500) } catch { continue }
-                        }
+        let address = try await FaultyServer.serve(.early)
+        let connection = try HTTPConnection(.init(name: "test"), clock: clock)
+        let target = try HTTPAddress(address)
+        await withTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for size in 0..<250 {
+                        let request = HTTPRequest("POST", target, body: Array(repeating: 0x20, count: 100 * size))
+                        // The server may cut the request off meanwhile.
+                        do { #expect(try await connection.send(request).status == 500) } catch { continue }
                     }
                 }
             }
-            try await connection.shutdown()
         }
+        try await connection.shutdown()
     }
 }
 

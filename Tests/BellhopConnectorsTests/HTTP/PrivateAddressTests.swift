@@ -8,7 +8,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Hosts computed from values must not lead to private addresses.
-@Suite struct PrivateAddressTests {
+@Suite(.closing) struct PrivateAddressTests {
     @Test(arguments: [
         "127.0.0.1", "127.9.9.9", "0.0.0.0", "10.1.2.3", "100.64.0.1", "100.127.255.255", "169.254.169.254", "172.16.0.1",
         "172.31.255.255", "192.168.1.1", "192.0.0.8", "198.18.0.1", "168.63.129.16", "224.0.0.1", "255.255.255.255", "::",
@@ -63,33 +63,31 @@ import Testing
 
     @Test func `a guarded connection sends nothing to a private address or name`() async throws {
         let simulation = Simulation { 0 }
-        try await simulation.serve { address in
-            let port = address.split(separator: ":").last ?? ""
-            for host in ["127.0.0.1", "localhost", "0.0.0.0"] {
-                let connection = try HTTPConnection(Self.guarded, clock: TestClock())
-                let problem = try await Self.send(to: "http://\(host):\(port)/webhook/x", connection)
-                #expect(problem?.kind == .badRequest, "\(host)")
-                #expect(problem?.mayHaveArrived == false)
-                #expect(problem?.message.contains("the private address") == true, "\(problem?.message ?? "")")
-                #expect(problem?.failure(changesSomething: true).remedy == .giveUp)
-            }
-            #expect(simulation.requests.total == 0)
+        let address = try await simulation.serve()
+        let port = address.split(separator: ":").last ?? ""
+        for host in ["127.0.0.1", "localhost", "0.0.0.0"] {
+            let connection = try HTTPConnection(Self.guarded, clock: TestClock())
+            let problem = try await Self.send(to: "http://\(host):\(port)/webhook/x", connection)
+            #expect(problem?.kind == .badRequest, "\(host)")
+            #expect(problem?.mayHaveArrived == false)
+            #expect(problem?.message.contains("the private address") == true, "\(problem?.message ?? "")")
+            #expect(problem?.failure(changesSomething: true).remedy == .giveUp)
         }
+        #expect(simulation.requests.total == 0)
     }
 
     @Test func `a name that resolves to a private address only when connecting is refused before any byte is sent`() async throws
     {
         let simulation = Simulation { 0 }
-        try await simulation.serve { address in
-            // As if the name had led to a public address when it was checked.
-            var configuration = Self.guarded
-            configuration.morePorts = [try HTTPAddress(address).port]
-            let connection = try HTTPConnection(configuration, clock: TestClock()) { _, _ in }
-            let problem = try await Self.send(to: address + "/webhook/x", connection)
-            #expect(problem?.kind == .badRequest, "\(problem?.message ?? "")")
-            #expect(problem?.message.contains("the private address 127.0.0.1") == true, "\(problem?.message ?? "")")
-            #expect(simulation.requests.total == 0)
-        }
+        let address = try await simulation.serve()
+        // As if the name had led to a public address when it was checked.
+        var configuration = Self.guarded
+        configuration.morePorts = [try HTTPAddress(address).port]
+        let connection = try HTTPConnection(configuration, clock: TestClock()) { _, _ in }
+        let problem = try await Self.send(to: address + "/webhook/x", connection)
+        #expect(problem?.kind == .badRequest, "\(problem?.message ?? "")")
+        #expect(problem?.message.contains("the private address 127.0.0.1") == true, "\(problem?.message ?? "")")
+        #expect(simulation.requests.total == 0)
     }
 
     @Test func `a computed host is reached at the ports of HTTP only`() async throws {
@@ -128,113 +126,101 @@ import Testing
         // A port among them does not open a private address.
         let own = try #require(await failure("http://127.0.0.1:\(closed)/", ["ports": [.int(Int64(closed))]]))
         #expect(own.message.contains("resolves to the private address 127.0.0.1"), "\(own.message)")
-        try await ConnectProxy.serve(answer: "502 Bad Gateway") { proxy in
-            // The request goes as far as the proxy.
-            let open = try #require(await failure("https://1.1.1.1:9300/", through: proxy.port))
-            #expect(open.message.contains("does not connect to 1.1.1.1:9300"), "\(open.message)")
-            #expect(proxy.heads.all.count == 1)
-            let hidden = try #require(await failure("https://10.0.0.1:9300/", through: proxy.port))
-            #expect(hidden.message.contains("the private address 10.0.0.1"), "\(hidden.message)")
-            #expect(proxy.heads.all.count == 1)
-        }
+        let proxy = try await ConnectProxy.serve(answer: "502 Bad Gateway")
+        // The request goes as far as the proxy.
+        let open = try #require(await failure("https://1.1.1.1:9300/", through: proxy.port))
+        #expect(open.message.contains("does not connect to 1.1.1.1:9300"), "\(open.message)")
+        #expect(proxy.heads.all.count == 1)
+        let hidden = try #require(await failure("https://10.0.0.1:9300/", through: proxy.port))
+        #expect(hidden.message.contains("the private address 10.0.0.1"), "\(hidden.message)")
+        #expect(proxy.heads.all.count == 1)
     }
 
     @Test func `a computed private host is refused unless the step allows it, and a written one is allowed`() async throws {
         let simulation = Simulation { 0 }
-        try await simulation.serve { address in
-            let connectors = try await Connectors(connections: [], sources: [], environment: .sample())
-            func perform(_ more: JSON.Object) async throws(Failure) -> Receipt {
-                let arguments = JSON.Object(["url": .string(address + "/webhook/x"), "json": 1], with: more)
-                let delivery = SampleDelivery.webhook(arguments, to: address + "/webhook/x")
-                guard let action = connectors.action(for: delivery) else {
-                    throw Failure(.badArguments, .giveUp, "There is no action.")
-                }
-                return try await action.perform(delivery, attempt: SampleDelivery.first)
+        let address = try await simulation.serve()
+        let connectors = try await Connectors(connections: [], sources: [], environment: .sample())
+        func perform(_ more: JSON.Object) async throws(Failure) -> Receipt {
+            let arguments = JSON.Object(["url": .string(address + "/webhook/x"), "json": 1], with: more)
+            let delivery = SampleDelivery.webhook(arguments, to: address + "/webhook/x")
+            guard let action = connectors.action(for: delivery) else {
+                throw Failure(.badArguments, .giveUp, "There is no action.")
             }
-            let failure = await #expect(throws: Failure.self) { try await perform(["computed_host": true]) }
-            #expect(failure?.remedy == .giveUp)
-            #expect(failure?.message.contains("allow_private: true") == true, "\(failure?.message ?? "")")
-            #expect(simulation.requests.total == 0)
-            _ = try await perform(["computed_host": true, "allow_private": true])
-            _ = try await perform([:])
-            #expect(simulation.requests.total == 2)
-            await connectors.shutdown()
+            return try await action.perform(delivery, attempt: SampleDelivery.first)
         }
+        let failure = await #expect(throws: Failure.self) { try await perform(["computed_host": true]) }
+        #expect(failure?.remedy == .giveUp)
+        #expect(failure?.message.contains("allow_private: true") == true, "\(failure?.message ?? "")")
+        #expect(simulation.requests.total == 0)
+        _ = try await perform(["computed_host": true, "allow_private": true])
+        _ = try await perform([:])
+        #expect(simulation.requests.total == 2)
+        await connectors.shutdown()
     }
 
     @Test func `a step's address is requested over its connection, whose credentials go only to its own host`() async throws {
         let simulation = Simulation { 0 }
-        try await simulation.serve { address in
-            let port = address.split(separator: ":").last ?? ""
-            let secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"
-            var settings: JSON.Object = [
-                "url": .string(address.replacing("://", with: "://ada:hunter2@") + "/webhook/own"),
-                "headers": ["X-Key": "hunter2"], "secret": .string(secret),
-            ]
-            func perform(_ url: String, _ more: JSON.Object = [:]) async throws -> Failure? {
-                let arguments = JSON.Object(["url": .string(url), "json": 1], with: more)
-                return try await SampleDelivery.failure(
-                    of: SampleDelivery.webhook(arguments, to: "hook"), over: "webhook", settings)
-            }
-            func received(_ name: String) -> [ReceivedMessage] { simulation.receivers.received(by: name) }
-            // The connection's own host gets the credentials, even if it is computed or private.
-            #expect(try await perform(address + "/webhook/path", ["computed_host": true]) == nil)
-            let own = try #require(received("path").first?.request)
-            #expect(own.header("X-Key") == "hunter2" && own.header("webhook-signature") != nil)
-            #expect(own.header("Authorization")?.hasPrefix("Basic ") == true)
-            // Another host gets no credentials.
-            let other = "http://localhost:\(port)/webhook/other"
-            #expect(try await perform(other) == nil)
-            let foreign = try #require(received("other").first?.request)
-            #expect(foreign.header("X-Key") == nil && foreign.header("webhook-signature") == nil)
-            #expect(foreign.header("Authorization") == nil)
-            #expect(try await perform(other, ["sign": true])?.message.contains("its own host") == true)
-            // A computed host must be public.
-            let refused = try await perform(other, ["computed_host": true])
-            #expect(refused?.remedy == .giveUp && refused?.message.contains("private address") == true)
-            #expect(received("other").count == 1)
-            settings["allow_private"] = true
-            #expect(try await perform(other, ["computed_host": true]) == nil)
-            #expect(received("other").last?.request.header("X-Key") == nil)
-            #expect(received("other").count == 2)
+        let address = try await simulation.serve()
+        let port = address.split(separator: ":").last ?? ""
+        let secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"
+        var settings: JSON.Object = [
+            "url": .string(address.replacing("://", with: "://ada:hunter2@") + "/webhook/own"),
+            "headers": ["X-Key": "hunter2"], "secret": .string(secret),
+        ]
+        func perform(_ url: String, _ more: JSON.Object = [:]) async throws -> Failure? {
+            let arguments = JSON.Object(["url": .string(url), "json": 1], with: more)
+            return try await SampleDelivery.failure(of: SampleDelivery.webhook(arguments, to: "hook"), over: "webhook", settings)
         }
+        func received(_ name: String) -> [ReceivedMessage] { simulation.receivers.received(by: name) }
+        // The connection's own host gets the credentials, even if it is computed or private.
+        #expect(try await perform(address + "/webhook/path", ["computed_host": true]) == nil)
+        let own = try #require(received("path").first?.request)
+        #expect(own.header("X-Key") == "hunter2" && own.header("webhook-signature") != nil)
+        #expect(own.header("Authorization")?.hasPrefix("Basic ") == true)
+        // Another host gets no credentials.
+        let other = "http://localhost:\(port)/webhook/other"
+        #expect(try await perform(other) == nil)
+        let foreign = try #require(received("other").first?.request)
+        #expect(foreign.header("X-Key") == nil && foreign.header("webhook-signature") == nil)
+        #expect(foreign.header("Authorization") == nil)
+        #expect(try await perform(other, ["sign": true])?.message.contains("its own host") == true)
+        // A computed host must be public.
+        let refused = try await perform(other, ["computed_host": true])
+        #expect(refused?.remedy == .giveUp && refused?.message.contains("private address") == true)
+        #expect(received("other").count == 1)
+        settings["allow_private"] = true
+        #expect(try await perform(other, ["computed_host": true]) == nil)
+        #expect(received("other").last?.request.header("X-Key") == nil)
+        #expect(received("other").count == 2)
     }
 
     @Test func `failures of another host neither rest nor break the connection over which a step sends`() async throws {
         let simulation = Simulation { 0 }
-        try await simulation.serve { address in
-            for (answer, remedy) in [
-                (FaultyServer.Answer.hugeError, Failure.Remedy.retry(after: .seconds(7))), (.serverError, .retry(after: nil)),
-            ] {
-                try await FaultyServer.serve(answer) { other in
-                    let arguments: JSON.Object = ["url": .string(other + "/x"), "json": 1]
-                    let failure = try await SampleDelivery.failure(
-                        of: SampleDelivery.webhook(arguments, to: "hook"), over: "webhook",
-                        ["url": .string(address + "/webhook/own")])
-                    #expect(failure?.remedy == remedy && failure?.requestedRest == nil, "\(failure?.message ?? "")")
-                    #expect(failure?.concernsReceiver == false)
-                }
-            }
+        let address = try await simulation.serve()
+        for (answer, remedy) in [
+            (FaultyServer.Answer.hugeError, Failure.Remedy.retry(after: .seconds(7))), (.serverError, .retry(after: nil)),
+        ] {
+            let other = try await FaultyServer.serve(answer)
+            let arguments: JSON.Object = ["url": .string(other + "/x"), "json": 1]
+            let failure = try await SampleDelivery.failure(
+                of: SampleDelivery.webhook(arguments, to: "hook"), over: "webhook",
+                ["url": .string(address + "/webhook/own")])
+            #expect(failure?.remedy == remedy && failure?.requestedRest == nil, "\(failure?.message ?? "")")
+            #expect(failure?.concernsReceiver == false)
         }
     }
 
     @Test func `only an answer of the connection's own host says something about it`() async throws {
         let simulation = Simulation { 0 }
-        try await simulation.serve { address in
-            let settings = Settings(["url": .string(address + "/webhook/own")])
-            let connectors = try await Connectors(
-                connections: [("hook", "webhook", settings)], sources: [], environment: .sample())
-            let other = "http://localhost:\(address.split(separator: ":").last ?? "")/webhook/other"
-            let concerned = try await connectors.inUse { connectors in
-                var concerned: [Bool] = []
-                for url in [address + "/webhook/path", other] {
-                    let delivery = SampleDelivery.webhook(["url": .string(url), "json": 1], to: "hook")
-                    let action = try #require(connectors.action(for: delivery))
-                    concerned.append(try await action.perform(delivery, attempt: SampleDelivery.first).concernsReceiver)
-                }
-                return concerned
-            }
-            #expect(concerned == [true, false])
+        let address = try await simulation.serve()
+        let settings = Settings(["url": .string(address + "/webhook/own")])
+        let connectors = try await Connectors(connections: [("hook", "webhook", settings)], sources: [], environment: .sample())
+            .untilTestEnds()
+        let other = "http://localhost:\(address.split(separator: ":").last ?? "")/webhook/other"
+        for (url, isConcerned) in [(address + "/webhook/path", true), (other, false)] {
+            let delivery = SampleDelivery.webhook(["url": .string(url), "json": 1], to: "hook")
+            let action = try #require(connectors.action(for: delivery))
+            #expect(try await action.perform(delivery, attempt: SampleDelivery.first).concernsReceiver == isConcerned)
         }
     }
 
@@ -255,38 +241,35 @@ import Testing
             }
             return try await Self.send(to: "https://\(host)/x", connection)
         }
-        try await ConnectProxy.serve(answer: "502 Bad Gateway") { proxy in
-            // Where a name leads is up to the proxy, and it can change.
-            let named = try await problem("hooks.example.com", through: proxy.port)
-            #expect(named?.kind == .badRequest && named?.mayHaveArrived == false)
-            #expect(named?.message.contains("The proxy 127.0.0.1:\(proxy.port) would look up hooks.example.com:443") == true)
-            #expect(named?.message.contains("`allow_private: true`") == true)
-            let own = try await problem("10.0.0.1", through: proxy.port)
-            #expect(own?.message.contains("the private address 10.0.0.1") == true, "\(own?.message ?? "")")
-            #expect(proxy.heads.all.isEmpty)
-            // An address cannot change.
-            let open = try await problem("1.1.1.1", through: proxy.port)
-            #expect(open?.message == "The proxy 127.0.0.1:\(proxy.port) does not connect to 1.1.1.1:443.")
-            #expect(proxy.heads.all.count == 1)
-        }
+        let proxy = try await ConnectProxy.serve(answer: "502 Bad Gateway")
+        // Where a name leads is up to the proxy, and it can change.
+        let named = try await problem("hooks.example.com", through: proxy.port)
+        #expect(named?.kind == .badRequest && named?.mayHaveArrived == false)
+        #expect(named?.message.contains("The proxy 127.0.0.1:\(proxy.port) would look up hooks.example.com:443") == true)
+        #expect(named?.message.contains("`allow_private: true`") == true)
+        let own = try await problem("10.0.0.1", through: proxy.port)
+        #expect(own?.message.contains("the private address 10.0.0.1") == true, "\(own?.message ?? "")")
+        #expect(proxy.heads.all.isEmpty)
+        // An address cannot change.
+        let open = try await problem("1.1.1.1", through: proxy.port)
+        #expect(open?.message == "The proxy 127.0.0.1:\(proxy.port) does not connect to 1.1.1.1:443.")
+        #expect(proxy.heads.all.count == 1)
     }
 
     @Test func `a server without TLS is reported as such`() async throws {
-        try await FaultyServer.serve(.serverError) { address in
-            let connection = try HTTPConnection(.init(name: "test"), clock: TestClock())
-            let problem = try await Self.send(to: address.replacing("http:", with: "https:"), connection)
-            #expect(problem?.message.hasSuffix(" does not speak TLS: check the address and its port.") == true)
-        }
+        let address = try await FaultyServer.serve(.serverError)
+        let connection = try HTTPConnection(.init(name: "test"), clock: TestClock())
+        let problem = try await Self.send(to: address.replacing("http:", with: "https:"), connection)
+        #expect(problem?.message.hasSuffix(" does not speak TLS: check the address and its port.") == true)
     }
 
     @Test func `connections use TLS 1.2 or newer`() async throws {
         let folder = try TemporaryFolder()
         let ca = try folder.write("ca.pem", TLSServer.certificate)
         func problem(with newest: TLSVersion) async throws -> TransportError? {
-            try await TLSServer.serve(newest: newest) { server in
-                let connection = try HTTPConnection(.init(name: "test", ca: ca), clock: TestClock())
-                return try await Self.send(to: "https://localhost:\(server.port)/", connection)
-            }
+            let server = try await TLSServer.serve(newest: newest)
+            let connection = try HTTPConnection(.init(name: "test", ca: ca), clock: TestClock())
+            return try await Self.send(to: "https://localhost:\(server.port)/", connection)
         }
         #expect(try await problem(with: .tlsv12) == nil)
         for old in [TLSVersion.tlsv11, .tlsv1] {

@@ -7,7 +7,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Requests through the proxy set with `proxy:`.
-@Suite struct ProxyTests {
+@Suite(.closing) struct ProxyTests {
     let simulation: Simulation
     let clock = TestClock()
 
@@ -35,66 +35,58 @@ import Testing
     }
 
     @Test func `a plain http target behind a proxy is refused unless plain http is allowed`() async throws {
-        try await ConnectProxy.serve { proxy in
-            try await simulation.serve { address in
-                let outcome = try await send(["proxy": .string("http://127.0.0.1:\(proxy.port)")], to: address + "/webhook/x")
-                #expect(outcome.hasPrefix("badRequest: Plain http:// to "), "\(outcome)")
-                #expect(outcome.contains("could be read by others on the way to the proxy 127.0.0.1:\(proxy.port) and beyond"))
-                #expect(proxy.heads.all.isEmpty)
-                #expect(simulation.requests.total == 0)
-            }
-        }
+        let proxy = try await ConnectProxy.serve()
+        let address = try await simulation.serve()
+        let outcome = try await send(["proxy": .string("http://127.0.0.1:\(proxy.port)")], to: address + "/webhook/x")
+        #expect(outcome.hasPrefix("badRequest: Plain http:// to "), "\(outcome)")
+        #expect(outcome.contains("could be read by others on the way to the proxy 127.0.0.1:\(proxy.port) and beyond"))
+        #expect(proxy.heads.all.isEmpty)
+        #expect(simulation.requests.total == 0)
     }
 
     @Test func `a plain http target is reached through a tunnel if that is allowed`() async throws {
-        try await ConnectProxy.serve { proxy in
-            try await simulation.serve { address in
-                let answer = try await send(
-                    ["proxy": .string("http://127.0.0.1:\(proxy.port)"), "plain_http": true], to: address + "/webhook/x")
-                #expect(answer.hasPrefix("405"))
-                #expect(simulation.requests.total == 1)
-                #expect(proxy.heads.all.count == 1)
-                #expect(
-                    proxy.heads.all.first?.hasPrefix("CONNECT \(address.replacing("http://", with: "")) HTTP/1.1\r\n") == true)
-            }
-        }
+        let proxy = try await ConnectProxy.serve()
+        let address = try await simulation.serve()
+        let answer = try await send(
+            ["proxy": .string("http://127.0.0.1:\(proxy.port)"), "plain_http": true], to: address + "/webhook/x")
+        #expect(answer.hasPrefix("405"))
+        #expect(simulation.requests.total == 1)
+        #expect(proxy.heads.all.count == 1)
+        #expect(
+            proxy.heads.all.first?.hasPrefix("CONNECT \(address.replacing("http://", with: "")) HTTP/1.1\r\n") == true)
     }
 
     @Test func `a target with TLS is reached through a tunnel, and its certificate is verified for its own name`() async throws {
         let folder = try TemporaryFolder()
         let ca = try folder.write("ca.pem", TLSServer.certificate)
-        try await ConnectProxy.serve { proxy in
-            let way = JSON.string("http://127.0.0.1:\(proxy.port)")
-            try await TLSServer.serve { server in
-                let address = "https://localhost:\(server.port)/"
-                let trusted = try await send(["proxy": way, "ca": .string(ca)], to: address)
-                #expect(trusted == "200 ok")
-                #expect(proxy.heads.all.first?.hasPrefix("CONNECT localhost:\(server.port) HTTP/1.1\r\n") == true)
-                // The tunnel does not weaken TLS: without the authority the connection fails.
-                let untrusted = try await send(["proxy": way], to: address)
-                #expect(untrusted.contains("which `ca` can name"), "\(untrusted)")
-            }
-        }
+        let proxy = try await ConnectProxy.serve()
+        let way = JSON.string("http://127.0.0.1:\(proxy.port)")
+        let server = try await TLSServer.serve()
+        let address = "https://localhost:\(server.port)/"
+        let trusted = try await send(["proxy": way, "ca": .string(ca)], to: address)
+        #expect(trusted == "200 ok")
+        #expect(proxy.heads.all.first?.hasPrefix("CONNECT localhost:\(server.port) HTTP/1.1\r\n") == true)
+        // The tunnel does not weaken TLS: without the authority the connection fails.
+        let untrusted = try await send(["proxy": way], to: address)
+        #expect(untrusted.contains("which `ca` can name"), "\(untrusted)")
     }
 
     @Test func `user name and password in the proxy's address are sent to the proxy only`() async throws {
-        try await ConnectProxy.serve(credentials: Self.credentials) { proxy in
-            try await simulation.serve { address in
-                let right = try await send(
-                    ["proxy": .string("http://jane:hunter2@127.0.0.1:\(proxy.port)"), "plain_http": true],
-                    to: address + "/webhook/x")
-                #expect(right.hasPrefix("405"))
-                #expect(simulation.requests.all.first?.header("Proxy-Authorization") == nil)
-                for way in ["http://127.0.0.1:\(proxy.port)", "http://jane:hunter3@127.0.0.1:\(proxy.port)"] {
-                    let wrong = try await send(["proxy": .string(way), "plain_http": true], to: address + "/webhook/x")
-                    #expect(
-                        wrong.hasPrefix("unreachable: The proxy 127.0.0.1:\(proxy.port) needs a (different) name and password"),
-                        "\(wrong)")
-                    #expect(!wrong.contains("hunter"))
-                }
-                #expect(simulation.requests.total == 1)
-            }
+        let proxy = try await ConnectProxy.serve(credentials: Self.credentials)
+        let address = try await simulation.serve()
+        let right = try await send(
+            ["proxy": .string("http://jane:hunter2@127.0.0.1:\(proxy.port)"), "plain_http": true],
+            to: address + "/webhook/x")
+        #expect(right.hasPrefix("405"))
+        #expect(simulation.requests.all.first?.header("Proxy-Authorization") == nil)
+        for way in ["http://127.0.0.1:\(proxy.port)", "http://jane:hunter3@127.0.0.1:\(proxy.port)"] {
+            let wrong = try await send(["proxy": .string(way), "plain_http": true], to: address + "/webhook/x")
+            #expect(
+                wrong.hasPrefix("unreachable: The proxy 127.0.0.1:\(proxy.port) needs a (different) name and password"),
+                "\(wrong)")
+            #expect(!wrong.contains("hunter"))
         }
+        #expect(simulation.requests.total == 1)
     }
 
     @Test func `an unreachable proxy is reported as the proxy's failure, not the target's`() async throws {
@@ -107,25 +99,23 @@ import Testing
 
     @Test(arguments: [FaultyServer.Answer.nothing, .noStatus, .endlessFields, .noHTTP, .twoLengths])
     func `a proxy with a wrong answer is named in the failure`(_ answer: FaultyServer.Answer) async throws {
-        try await FaultyServer.serve(answer) { address in
-            let outcome = try await send(["proxy": .string(address), "timeout": 500_000], to: "https://acme.example/")
-            #expect(outcome.lowercased().contains("the proxy \(address.dropFirst(7))"), "\(outcome)")
-            // Even with a body, the request cannot have arrived.
-            var configuration = HTTPConnection.Configuration(name: "test", timeout: .milliseconds(500))
-            configuration.proxy = try HTTPAddress(address)
-            let connection = try HTTPConnection(configuration, clock: clock)
-            let error = await #expect(throws: TransportError.self) {
-                try await connection.send(HTTPRequest("POST", HTTPAddress("https://acme.example/"), body: [1]))
-            }
-            #expect(error?.mayHaveArrived == false, "\(error?.message ?? "")")
-            try await connection.shutdown()
+        let address = try await FaultyServer.serve(answer)
+        let outcome = try await send(["proxy": .string(address), "timeout": 500_000], to: "https://acme.example/")
+        #expect(outcome.lowercased().contains("the proxy \(address.dropFirst(7))"), "\(outcome)")
+        // Even with a body, the request cannot have arrived.
+        var configuration = HTTPConnection.Configuration(name: "test", timeout: .milliseconds(500))
+        configuration.proxy = try HTTPAddress(address)
+        let connection = try HTTPConnection(configuration, clock: clock)
+        let error = await #expect(throws: TransportError.self) {
+            try await connection.send(HTTPRequest("POST", HTTPAddress("https://acme.example/"), body: [1]))
         }
+        #expect(error?.mayHaveArrived == false, "\(error?.message ?? "")")
+        try await connection.shutdown()
     }
 
     @Test func `a proxy that refuses the tunnel is reported`() async throws {
-        try await ConnectProxy.serve(answer: "403 Forbidden") { proxy in
-            let outcome = try await send(["proxy": .string("http://127.0.0.1:\(proxy.port)")], to: "https://acme.example/")
-            #expect(outcome == "unreachable: The proxy 127.0.0.1:\(proxy.port) does not connect to acme.example:443.")
-        }
+        let proxy = try await ConnectProxy.serve(answer: "403 Forbidden")
+        let outcome = try await send(["proxy": .string("http://127.0.0.1:\(proxy.port)")], to: "https://acme.example/")
+        #expect(outcome == "unreachable: The proxy 127.0.0.1:\(proxy.port) does not connect to acme.example:443.")
     }
 }

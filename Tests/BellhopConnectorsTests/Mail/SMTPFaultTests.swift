@@ -6,22 +6,21 @@ import Testing
 @testable import BellhopConnectors
 
 /// Mail servers, or attackers in the connection, that break the protocol.
-@Suite(.timeLimit(.minutes(5))) struct SMTPFaultTests: SMTPPractice {
+@Suite(.timeLimit(.minutes(5)), .closing) struct SMTPFaultTests: SMTPPractice {
     let mail = SimulatedMail { 0 }
     let notebook = MemoryNotebook()
 
     private func failure(
         _ replies: [String: String], _ settings: JSON.Object = [:]
     ) async throws -> (failure: Failure?, commands: [String]) {
-        try await ScriptedMailServer.serve(replies) { server in
-            let connection = try connection("smtp://127.0.0.1:\(server.port)", settings)
-            let failure = await BellhopConnectorsTests.failure { _ = try await send(over: connection) }
-            if let text = failure?.message {
-                #expect(text.hasPrefix("mail") && text.hasSuffix(".") && text.count < 400 && !text.contains(where: \.isNewline))
-                #expect(!text.contains("correct horse") && !text.contains("\u{1B}"), "\(text)")
-            }
-            return (failure, server.commands.all)
+        let server = try await ScriptedMailServer.serve(replies)
+        let connection = try connection("smtp://127.0.0.1:\(server.port)", settings)
+        let failure = await BellhopConnectorsTests.failure { _ = try await send(over: connection) }
+        if let text = failure?.message {
+            #expect(text.hasPrefix("mail") && text.hasSuffix(".") && text.count < 400 && !text.contains(where: \.isNewline))
+            #expect(!text.contains("correct horse") && !text.contains("\u{1B}"), "\(text)")
         }
+        return (failure, server.commands.all)
     }
 
     @Test(arguments: [
@@ -68,9 +67,8 @@ import Testing
     @Test func `a server that offers no login is not reported as logged in to`() async throws {
         let settings: JSON.Object = ["username": "bellhop", "password": "correct horse"]
         for hello in ["500 What?", "250 odd"] {
-            let findings = try await ScriptedMailServer.serve(["EHLO": hello]) {
-                try await connection("smtp://127.0.0.1:\($0.port)", settings).examine(ConnectionNeeds())
-            }
+            let server = try await ScriptedMailServer.serve(["EHLO": hello])
+            let findings = try await connection("smtp://127.0.0.1:\(server.port)", settings).examine(ConnectionNeeds())
             #expect(findings.map(\.state) == [.note], "\(findings)")
             #expect(findings[0].text.hasSuffix("but offers no login: it gets mail without `username`"), "\(findings)")
         }

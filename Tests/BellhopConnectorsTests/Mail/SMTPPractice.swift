@@ -37,12 +37,16 @@ extension SMTPPractice {
     func failure(
         _ settings: JSON.Object = [:], of message: Message = SampleMessage.full, attempt: Int = 1
     ) async throws -> Failure {
-        let failure = try await MailServer(mail).serve { port in
-            let connection = try connection("smtp://127.0.0.1:\(port)", settings)
-            return await BellhopConnectorsTests.failure { _ = try await send(message, attempt: attempt, over: connection) }
-        }
+        let port = try await MailServer(mail).serve()
+        let connection = try connection("smtp://127.0.0.1:\(port)", settings)
+        let failure = await BellhopConnectorsTests.failure { _ = try await send(message, attempt: attempt, over: connection) }
         let found = try #require(failure)
         #expect(!found.message.contains("correct horse"))
         return found
     }
+}
+
+extension MailServer {
+    /// Serves until the test ends, and returns the port.
+    func serve() async throws -> Int { try await untilTestEnds { try await self.serve($0) } }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Mails to several recipients, of whom a server may refuse some.
-@Suite(.timeLimit(.minutes(5))) struct SMTPRecipientTests: SMTPPractice {
+@Suite(.timeLimit(.minutes(5)), .closing) struct SMTPRecipientTests: SMTPPractice {
     let mail = SimulatedMail(now: { SampleDelivery.now.microseconds })
     let notebook = MemoryNotebook()
 
@@ -24,9 +24,8 @@ import Testing
                     "accepted the mail for a@example.com, c@example.com and refused b@example.com (450 4.2.1 Greylisted)"))
         }
         mail.settings.recipients = [:]
-        _ = try await MailServer(mail).serve { port in
-            try await send(attempt: 3, over: try connection("smtp://127.0.0.1:\(port)", ["to": Self.three]))
-        }
+        let port = try await MailServer(mail).serve()
+        _ = try await send(attempt: 3, over: try connection("smtp://127.0.0.1:\(port)", ["to": Self.three]))
         #expect(mail.received.map(\.recipients) == [["a@example.com", "c@example.com"], ["b@example.com"]])
         #expect(Set(try mail.received.map { try MIMEReader($0.bytes).head.field("Message-ID") }).count == 1)
     }
@@ -42,9 +41,8 @@ import Testing
             #expect(found.reason == .throttled)
         }
         mail.settings.recipients = [:]
-        _ = try await MailServer(mail).serve { port in
-            try await send(attempt: 3, over: try connection("smtp://127.0.0.1:\(port)", ["to": Self.three]))
-        }
+        let port = try await MailServer(mail).serve()
+        _ = try await send(attempt: 3, over: try connection("smtp://127.0.0.1:\(port)", ["to": Self.three]))
         #expect(mail.received.map(\.recipients) == [["a@example.com", "c@example.com"], ["b@example.com"]])
     }
 
@@ -62,10 +60,9 @@ import Testing
         var message = SampleMessage.full
         message.thread = "INC1"
         let threaded = message
-        let receipt = try await MailServer(mail).serve { port in
-            let connection = try connection("smtp://127.0.0.1:\(port)", ["to": ["a@example.com", "c@example.com"]])
-            return try await send(threaded, isRetriedByPerson: true, over: connection)
-        }
+        let port = try await MailServer(mail).serve()
+        let connection = try connection("smtp://127.0.0.1:\(port)", ["to": ["a@example.com", "c@example.com"]])
+        let receipt = try await send(threaded, isRetriedByPerson: true, over: connection)
         #expect(receipt.summary.contains("by earlier attempts"))
         #expect(receipt.conversation?.firstMessage != nil)
         #expect(mail.received.count == 1)
@@ -80,10 +77,9 @@ import Testing
         let threaded = message
         let first = try #require(try await failure(["to": Self.three], of: threaded).conversation?.firstMessage)
         mail.settings.recipients = [:]
-        let receipt = try await MailServer(mail).serve { port in
-            let connection = try connection("smtp://127.0.0.1:\(port)", ["to": Self.three])
-            return try await send(threaded, isRetriedByPerson: true, after: first, over: connection)
-        }
+        let port = try await MailServer(mail).serve()
+        let connection = try connection("smtp://127.0.0.1:\(port)", ["to": Self.three])
+        let receipt = try await send(threaded, isRetriedByPerson: true, after: first, over: connection)
         #expect(receipt.conversation?.firstMessage == first)
         #expect(mail.received.map(\.recipients) == [["a@example.com", "c@example.com"], ["b@example.com"]])
         #expect(mail.received.allSatisfy { !String(decoding: $0.bytes, as: UTF8.self).contains("References:") })
@@ -125,9 +121,8 @@ import Testing
     @Test func `recipients beyond the server's limit get the mail with the next attempt`() async throws {
         mail.settings.maxRecipients = 2
         #expect(try await failure(["to": Self.three]).remedy == .retry(after: nil))
-        _ = try await MailServer(mail).serve { port in
-            try await send(attempt: 2, over: try connection("smtp://127.0.0.1:\(port)", ["to": Self.three]))
-        }
+        let port = try await MailServer(mail).serve()
+        _ = try await send(attempt: 2, over: try connection("smtp://127.0.0.1:\(port)", ["to": Self.three]))
         #expect(mail.received.map(\.recipients) == [["a@example.com", "b@example.com"], ["c@example.com"]])
     }
 

@@ -6,17 +6,16 @@ import Testing
 @testable import BellhopConnectors
 
 /// Mails over a real connection to a simulated server.
-@Suite(.timeLimit(.minutes(5))) struct SMTPTests: SMTPPractice {
+@Suite(.timeLimit(.minutes(5)), .closing) struct SMTPTests: SMTPPractice {
     let mail = SimulatedMail(now: { SampleDelivery.now.microseconds })
     let notebook = MemoryNotebook()
 
     private static let identity = MailServer.Identity(certificate: TLSServer.certificate, key: TLSServer.key)
 
     @Test func `a mail arrives at a server on this machine`() async throws {
-        let receipt = try await MailServer(mail).serve { port in
-            try await send(
-                over: try connection("smtp://localhost:\(port)", ["to": ["ops@example.com", "Duty <duty@example.com>"]]))
-        }
+        let port = try await MailServer(mail).serve()
+        let receipt = try await send(
+            over: try connection("smtp://localhost:\(port)", ["to": ["ops@example.com", "Duty <duty@example.com>"]]))
         #expect(receipt.summary.hasPrefix("250 2.0.0 Ok: queued as 1, from mail (localhost:"))
         #expect(receipt.conversation == nil, "without a thread")
         let arrived = try #require(mail.received.first)
@@ -36,17 +35,16 @@ import Testing
         mail.settings.mechanisms = mechanisms
         let folder = try TemporaryFolder()
         try folder.write("ca.pem", TLSServer.certificate)
-        _ = try await MailServer(mail, identity: Self.identity).serve { port in
-            let connection = try connection(
-                "smtp://localhost:\(port)",
-                [
-                    "starttls": "required", "ca": .string(folder.path + "/ca.pem"), "username": "bellhop",
-                    "password": "correct horse",
-                ])
-            #expect(try await connection.verifyLogin(ConnectionNeeds()).user == "bellhop")
-            #expect(await connection.examine(ConnectionNeeds()).map(\.state) == [.ok])
-            return try await send(over: connection)
-        }
+        let port = try await MailServer(mail, identity: Self.identity).serve()
+        let connection = try connection(
+            "smtp://localhost:\(port)",
+            [
+                "starttls": "required", "ca": .string(folder.path + "/ca.pem"), "username": "bellhop",
+                "password": "correct horse",
+            ])
+        #expect(try await connection.verifyLogin(ConnectionNeeds()).user == "bellhop")
+        #expect(await connection.examine(ConnectionNeeds()).map(\.state) == [.ok])
+        _ = try await send(over: connection)
         #expect(mail.received.map(\.user) == ["bellhop"])
         #expect(mail.received.map(\.isEncrypted) == [true])
     }
@@ -54,9 +52,8 @@ import Testing
     @Test func `smtps uses TLS from the first byte`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("ca.pem", TLSServer.certificate)
-        _ = try await MailServer(mail, identity: Self.identity, isTLSFromStart: true).serve { port in
-            try await send(over: try connection("smtps://localhost:\(port)", ["ca": .string(folder.path + "/ca.pem")]))
-        }
+        let port = try await MailServer(mail, identity: Self.identity, isTLSFromStart: true).serve()
+        _ = try await send(over: try connection("smtps://localhost:\(port)", ["ca": .string(folder.path + "/ca.pem")]))
         #expect(mail.received.map(\.isEncrypted) == [true])
     }
 
@@ -66,11 +63,10 @@ import Testing
             (MailServer(mail, identity: Self.identity), "smtp"),
             (MailServer(mail, identity: Self.identity, isTLSFromStart: true), "smtps"),
         ] {
-            let found = try await server.serve { port in
-                let connection = try connection(
-                    "\(url)://localhost:\(port)", ["starttls": "required", "username": "bellhop", "password": "correct horse"])
-                return await BellhopConnectorsTests.failure { _ = try await send(over: connection) }
-            }
+            let port = try await server.serve()
+            let connection = try connection(
+                "\(url)://localhost:\(port)", ["starttls": "required", "username": "bellhop", "password": "correct horse"])
+            let found = await BellhopConnectorsTests.failure { _ = try await send(over: connection) }
             #expect(found?.reason == .tls)
             #expect(found?.message.contains("does not trust the certificate of localhost:") == true)
         }
@@ -80,18 +76,16 @@ import Testing
     @Test func `a certificate for another name is not accepted`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("ca.pem", TLSServer.certificate)
-        let found = try await MailServer(mail, identity: Self.identity, isTLSFromStart: true).serve { port in
-            let connection = try connection("smtps://127.0.0.1:\(port)", ["ca": .string(folder.path + "/ca.pem")])
-            return await BellhopConnectorsTests.failure { _ = try await send(over: connection) }
-        }
+        let port = try await MailServer(mail, identity: Self.identity, isTLSFromStart: true).serve()
+        let connection = try connection("smtps://127.0.0.1:\(port)", ["ca": .string(folder.path + "/ca.pem")])
+        let found = await BellhopConnectorsTests.failure { _ = try await send(over: connection) }
         #expect(found?.reason == .tls)
         #expect(mail.received.isEmpty)
     }
 
     @Test func `the server is greeted with the name that the connection is given`() async throws {
-        _ = try await MailServer(mail).serve { port in
-            try await send(over: try connection("smtp://localhost:\(port)", ["hello": "Relay.example.net"]))
-        }
+        let port = try await MailServer(mail).serve()
+        _ = try await send(over: try connection("smtp://localhost:\(port)", ["hello": "Relay.example.net"]))
         #expect(mail.received.map(\.client) == ["relay.example.net"])
     }
 
@@ -163,33 +157,30 @@ import Testing
 
     @Test func `a simulated mail server refuses and accepts as set over HTTP`() async throws {
         let simulation = Simulation(now: { SampleDelivery.now.microseconds })
-        try await simulation.serve { base in
-            let http = try HTTPConnection(.init(name: "admin", plainHTTP: true), clock: TestClock())
-            func patch(_ body: String) async throws -> HTTPResponse {
-                try await http.send(
-                    HTTPRequest("PATCH", try HTTPAddress(base + "/simulator/mail/settings"), body: Array(body.utf8)))
-            }
-            let set = try await patch(
-                #"{"accounts": {"bellhop": "hunter2"}, "recipients": {"ops@example.com": "550 5.1.1 No such user"}, "cut": null}"#
-            )
-            #expect(set.status == 200)
-            #expect(set.json?["accounts"] == ["bellhop"])
-            try await MailServer(simulation.mail).serve { port in
-                let connection = try connection("smtp://127.0.0.1:\(port)", ["username": "bellhop", "password": "hunter2"])
-                let refused = await BellhopConnectorsTests.failure { _ = try await send(over: connection) }
-                #expect(refused?.message.contains("550 5.1.1 No such user") == true, "\(refused?.message ?? "")")
-                #expect(try await patch(#"{"recipients": {}, "end": "452 4.3.1 Disk full"}"#).status == 200)
-                let full = await BellhopConnectorsTests.failure { _ = try await send(over: connection) }
-                #expect(full?.message.contains("452 4.3.1 Disk full") == true, "\(full?.message ?? "")")
-                #expect(try await patch(#"{"end": null}"#).status == 200)
-                _ = try await send(over: connection)
-                #expect(simulation.mail.received.count == 1)
-            }
-            for wrong in [#"{"end": "250\r\n250 x"}"#, #"{"data": "no"}"#, #"{"cut": "never"}"#, #"{"x": 1}"#] {
-                #expect(try await patch(wrong).status == 400, "\(wrong)")
-            }
-            try await http.shutdown()
+        let base = try await simulation.serve()
+        let http = try HTTPConnection(.init(name: "admin", plainHTTP: true), clock: TestClock())
+        func patch(_ body: String) async throws -> HTTPResponse {
+            try await http.send(HTTPRequest("PATCH", try HTTPAddress(base + "/simulator/mail/settings"), body: Array(body.utf8)))
         }
+        let set = try await patch(
+            #"{"accounts": {"bellhop": "hunter2"}, "recipients": {"ops@example.com": "550 5.1.1 No such user"}, "cut": null}"#
+        )
+        #expect(set.status == 200)
+        #expect(set.json?["accounts"] == ["bellhop"])
+        let port = try await MailServer(simulation.mail).serve()
+        let connection = try connection("smtp://127.0.0.1:\(port)", ["username": "bellhop", "password": "hunter2"])
+        let refused = await BellhopConnectorsTests.failure { _ = try await send(over: connection) }
+        #expect(refused?.message.contains("550 5.1.1 No such user") == true, "\(refused?.message ?? "")")
+        #expect(try await patch(#"{"recipients": {}, "end": "452 4.3.1 Disk full"}"#).status == 200)
+        let full = await BellhopConnectorsTests.failure { _ = try await send(over: connection) }
+        #expect(full?.message.contains("452 4.3.1 Disk full") == true, "\(full?.message ?? "")")
+        #expect(try await patch(#"{"end": null}"#).status == 200)
+        _ = try await send(over: connection)
+        #expect(simulation.mail.received.count == 1)
+        for wrong in [#"{"end": "250\r\n250 x"}"#, #"{"data": "no"}"#, #"{"cut": "never"}"#, #"{"x": 1}"#] {
+            #expect(try await patch(wrong).status == 400, "\(wrong)")
+        }
+        try await http.shutdown()
     }
 
     @Test func `only AUTH and its continuation count as steps of the login`() {
@@ -226,16 +217,15 @@ import Testing
         let first = message
         message.title = [.text("INC1 goes on")]
         let second = message
-        try await MailServer(mail).serve { port in
-            let connection = try connection("smtp://127.0.0.1:\(port)")
-            let chat = Attempt(number: 1, now: SampleDelivery.now, firstMessage: ["ts": "1.2", "chat": "C1"])
-            let began = try await connection.send(first, for: SampleDelivery.notify(first, to: "mail"), attempt: chat)
-            #expect(began.conversation?.conversation == "INC1")
-            var answer = SampleDelivery.notify(second, to: "mail")
-            answer.id.step = StepPath(index: 1)
-            let attempt = Attempt(number: 1, now: SampleDelivery.now, firstMessage: began.conversation?.firstMessage)
-            #expect(try await connection.send(second, for: answer, attempt: attempt).conversation == nil)
-        }
+        let port = try await MailServer(mail).serve()
+        let connection = try connection("smtp://127.0.0.1:\(port)")
+        let chat = Attempt(number: 1, now: SampleDelivery.now, firstMessage: ["ts": "1.2", "chat": "C1"])
+        let began = try await connection.send(first, for: SampleDelivery.notify(first, to: "mail"), attempt: chat)
+        #expect(began.conversation?.conversation == "INC1")
+        var answer = SampleDelivery.notify(second, to: "mail")
+        answer.id.step = StepPath(index: 1)
+        let attempt = Attempt(number: 1, now: SampleDelivery.now, firstMessage: began.conversation?.firstMessage)
+        #expect(try await connection.send(second, for: answer, attempt: attempt).conversation == nil)
         let mails = try mail.received.map { try MIMEReader($0.bytes) }
         let root = try mails[0].head.field("Message-ID")
         #expect(try mails[1].head.field("Message-ID") != root)
@@ -257,9 +247,8 @@ import Testing
         #expect(found.message.contains("same Message-ID") == (cut != .atOnce))
         #expect(mail.received.count == (cut == .afterMail || cut == .silentAfterMail ? 1 : 0))
         mail.settings.cut = nil
-        _ = try await MailServer(mail).serve { port in
-            try await send(attempt: 2, over: try connection("smtp://127.0.0.1:\(port)"))
-        }
+        let port = try await MailServer(mail).serve()
+        _ = try await send(attempt: 2, over: try connection("smtp://127.0.0.1:\(port)"))
         #expect(Set(mail.received.map(\.bytes)).count == 1)
     }
 
@@ -270,13 +259,12 @@ import Testing
 
     @Test func `a cancelled attempt ends at once`() async throws {
         mail.settings.cut = .silentAfterMail
-        let found = try await MailServer(mail).serve { port in
-            let connection = try connection("smtp://127.0.0.1:\(port)", ["timeout": 3_600_000_000])
-            let attempt = Task { await BellhopConnectorsTests.failure { _ = try await send(over: connection) } }
-            while mail.received.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
-            attempt.cancel()
-            return await attempt.value
-        }
+        let port = try await MailServer(mail).serve()
+        let connection = try connection("smtp://127.0.0.1:\(port)", ["timeout": 3_600_000_000])
+        let attempt = Task { await BellhopConnectorsTests.failure { _ = try await send(over: connection) } }
+        while mail.received.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        attempt.cancel()
+        let found = await attempt.value
         #expect(found?.remedy == .retry(after: nil))
     }
 
@@ -292,12 +280,11 @@ import Testing
     }
 
     @Test func `many mails at once all arrive`() async throws {
-        try await MailServer(mail).serve { port in
-            let connection = try connection("smtp://127.0.0.1:\(port)")
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<50 { group.addTask { _ = try await send(over: connection) } }
-                try await group.waitForAll()
-            }
+        let port = try await MailServer(mail).serve()
+        let connection = try connection("smtp://127.0.0.1:\(port)")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<50 { group.addTask { _ = try await send(over: connection) } }
+            try await group.waitForAll()
         }
         #expect(mail.received.count == 50)
     }
@@ -305,9 +292,8 @@ import Testing
     @Test func `a hostile message stays one mail to its recipients`() async throws {
         let hostile =
             "x\r\n.\r\nMAIL FROM:<evil@example.com>\r\nRCPT TO:<evil@example.com>\r\nDATA\r\nBcc: evil@example.com\r\n\r\n.\r\n"
-        _ = try await MailServer(mail).serve { port in
-            try await send(SampleMessage.saying(hostile), over: try connection("smtp://127.0.0.1:\(port)"))
-        }
+        let port = try await MailServer(mail).serve()
+        _ = try await send(SampleMessage.saying(hostile), over: try connection("smtp://127.0.0.1:\(port)"))
         #expect(mail.received.map(\.recipients) == [["ops@example.com"]])
         let read = try MIMEReader(try #require(mail.received.first).bytes)
         #expect(!read.head.fields.contains { $0.name.lowercased() == "bcc" })

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-@Suite struct AdapterTests {
+@Suite(.closing) struct AdapterTests {
     let practice = MobileFoundationPractice()
 
     @Test func `a Java adapter gets path, query, form, headers and bodies as they are declared`() async throws {
@@ -19,9 +19,8 @@ import Testing
             ["adapter": "java", "method": "PUT", "json": ["a": [1]]], ["adapter": "java", "text": "hé"],
             ["adapter": "java", "method": "DELETE", "path": "users/1"], ["adapter": "java", "data": "AP8="],
         ]
-        try await practice.open { connection, _ in
-            for arguments in calls { _ = try await practice.call(connection, arguments) }
-        }
+        let connection = try await practice.open()
+        for arguments in calls { _ = try await practice.call(connection, arguments) }
         let taken = practice.simulation.requests.matching(path: "/mfp/api/adapters").filter { $0.header("Authorization") != nil }
         #expect(
             taken.map { "\($0.method) \($0.path)" } == [
@@ -43,10 +42,9 @@ import Testing
             "feed",
             .init(isJavaScript: true) { call in .init(body: #"{"isSuccessful": \#(call.arguments == ["\"it's\"", "2", "null"])}"#)
             })
-        try await practice.open { connection, _ in
-            _ = try await practice.call(
-                connection, ["adapter": "feed", "procedure": "getFeed", "params": ["it's", 2, .null], "method": .string(method)])
-        }
+        let connection = try await practice.open()
+        _ = try await practice.call(
+            connection, ["adapter": "feed", "procedure": "getFeed", "params": ["it's", 2, .null], "method": .string(method)])
         let request = try #require(practice.simulation.requests.matching(method, path: "/mfp/api/adapters/feed/getFeed").last)
         #expect((method == "GET" ? request.query : request.text) == "params=%5B%22it%27s%22%2C2%2Cnull%5D")
     }
@@ -56,14 +54,13 @@ import Testing
         practice.runtime.addAdapter("feed", .init(isJavaScript: true) { _ in .init(body: #"{"isSuccessful": true}"#) })
         let arguments: JSON.Object = ["adapter": "feed", "procedure": "post"]
         func doubtful(_ number: Int) -> Attempt { Attempt(number: number, now: now, firstStarted: now, lastUncertain: now) }
-        try await practice.open { connection, _ in
-            let held = await failure { _ = try await practice.call(connection, arguments, attempt: doubtful(2)) }
-            #expect(held?.remedy == .hold)
-            practice.simulation.faults.add(.tooManyRequests(.unspecified), path: "/mfp/api/adapters/feed/post")
-            let failed = await failure { _ = try await practice.call(connection, arguments, attempt: doubtful(1)) }
-            #expect(failed?.reason == .throttled)
-            _ = try await practice.call(connection, arguments, attempt: doubtful(2))
-        }
+        let connection = try await practice.open()
+        let held = await failure { _ = try await practice.call(connection, arguments, attempt: doubtful(2)) }
+        #expect(held?.remedy == .hold)
+        practice.simulation.faults.add(.tooManyRequests(.unspecified), path: "/mfp/api/adapters/feed/post")
+        let failed = await failure { _ = try await practice.call(connection, arguments, attempt: doubtful(1)) }
+        #expect(failed?.reason == .throttled)
+        _ = try await practice.call(connection, arguments, attempt: doubtful(2))
     }
 
     @Test(arguments: [
@@ -82,92 +79,85 @@ import Testing
         _ body: String, _ reason: Failure.Reason, _ again: Bool
     ) async throws {
         practice.runtime.addAdapter("feed", .init(isJavaScript: true) { _ in .init(body: body) })
-        try await practice.open { connection, _ in
-            var arguments: JSON.Object = ["adapter": "feed", "procedure": "post"]
-            let write = await failure { _ = try await practice.call(connection, arguments) }
-            #expect(write?.reason == reason)
-            #expect(write?.remedy == (again ? .hold : .giveUp))
-            if body.contains("SOAP") { #expect(write?.message.contains("SOAP fault") == true) }
-            arguments["method"] = "GET"
-            let read = await failure { _ = try await practice.call(connection, arguments) }
-            #expect(read?.remedy == (again ? .retry(after: nil) : .giveUp))
-        }
+        let connection = try await practice.open()
+        var arguments: JSON.Object = ["adapter": "feed", "procedure": "post"]
+        let write = await failure { _ = try await practice.call(connection, arguments) }
+        #expect(write?.reason == reason)
+        #expect(write?.remedy == (again ? .hold : .giveUp))
+        if body.contains("SOAP") { #expect(write?.message.contains("SOAP fault") == true) }
+        arguments["method"] = "GET"
+        let read = await failure { _ = try await practice.call(connection, arguments) }
+        #expect(read?.remedy == (again ? .retry(after: nil) : .giveUp))
     }
 
     @Test func `isSuccessful counts only at the top level of an answer`() async throws {
         practice.runtime.addAdapter(
             "feed",
             .init { _ in .init(body: #"[{"id": 1, "note": "\"isSuccessful\": false"}, {"id": 2, "isSuccessful": false}]"#) })
-        let entries = try await practice.open { connection, _ in
-            try await AdapterSource(name: "feed", settings: Settings(["adapter": "feed", "id": "id"]), connection: connection)
-                .list(from: LastPoll()).listing.entries
-        }
+        let entries = try await AdapterSource(
+            name: "feed", settings: Settings(["adapter": "feed", "id": "id"]), connection: practice.open()
+        ).list(from: LastPoll()).listing.entries
         #expect(entries.count == 2)
     }
 
     @Test func `a call with an unknown outcome is repeated only if it is marked as repeatable`() async throws {
         practice.runtime.addAdapter("java", .init { _ in .init(body: "{}") })
-        try await practice.open { connection, _ in
-            _ = try await practice.call(connection, ["adapter": "java"])
-            let start = practice.clock.now
-            let second = Attempt(number: 2, now: start, firstStarted: start, lastUncertain: start)
-            for (arguments, isHeld) in [
-                (["adapter": "java"], true), (["adapter": "java", "method": "PUT"], false),
-                (["adapter": "java", "repeatable": true], false),
-                (["adapter": "java", "method": "PUT", "repeatable": false], true),
-            ] as [(JSON.Object, Bool)] {
-                practice.simulation.faults.add(.resetAfter, path: "/mfp/api/adapters/java", times: nil)
-                let first = await failure { _ = try await practice.call(connection, arguments) }
-                #expect(first?.remedy == (isHeld ? .hold : .retry(after: nil)))
-                practice.simulation.faults.removeAll()
-                let asked = practice.simulation.requests.count()
-                let again = await failure { _ = try await practice.call(connection, arguments, attempt: second) }
-                #expect(again?.remedy == (isHeld ? .hold : nil))
-                #expect((practice.simulation.requests.count() == asked) == isHeld)
-            }
-            // A person's retry counts attempts from 1 again.
-            _ = try await practice.call(
-                connection, ["adapter": "java"], attempt: Attempt(number: 1, now: start, lastUncertain: start))
+        let connection = try await practice.open()
+        _ = try await practice.call(connection, ["adapter": "java"])
+        let start = practice.clock.now
+        let second = Attempt(number: 2, now: start, firstStarted: start, lastUncertain: start)
+        for (arguments, isHeld) in [
+            (["adapter": "java"], true), (["adapter": "java", "method": "PUT"], false),
+            (["adapter": "java", "repeatable": true], false),
+            (["adapter": "java", "method": "PUT", "repeatable": false], true),
+        ] as [(JSON.Object, Bool)] {
+            practice.simulation.faults.add(.resetAfter, path: "/mfp/api/adapters/java", times: nil)
+            let first = await failure { _ = try await practice.call(connection, arguments) }
+            #expect(first?.remedy == (isHeld ? .hold : .retry(after: nil)))
+            practice.simulation.faults.removeAll()
+            let asked = practice.simulation.requests.count()
+            let again = await failure { _ = try await practice.call(connection, arguments, attempt: second) }
+            #expect(again?.remedy == (isHeld ? .hold : nil))
+            #expect((practice.simulation.requests.count() == asked) == isHeld)
         }
+        // A person's retry counts attempts from 1 again.
+        _ = try await practice.call(
+            connection, ["adapter": "java"], attempt: Attempt(number: 1, now: start, lastUncertain: start))
     }
 
     @Test func `an adapter's answer can be checked and kept, as JSON or as text`() async throws {
         practice.runtime.addAdapter(
             "java", .init { call in .init(body: call.path == "text" ? "OK 17" : #"{"order": {"id": 5}}"#) })
-        try await practice.open { connection, _ in
-            let json = try await practice.call(connection, ["adapter": "java", "path": "json", "receipt": "order.id"])
-            #expect(json.summary.hasSuffix("): 5"))
-            let text = try await practice.call(connection, ["adapter": "java", "path": "text", "receipt": "order.id"])
-            #expect(text.summary.hasSuffix("): OK 17"))
-            let wrong = await failure {
-                _ = try await practice.call(connection, ["adapter": "java", "path": "json", "check": ["order.id": 6]])
-            }
-            #expect(wrong?.reason == .refused && wrong?.message.contains("`order.id` is 5, not 6") == true)
-            let status = await failure {
-                _ = try await practice.call(connection, ["adapter": "java", "path": "json", "expect": 201])
-            }
-            #expect(status?.reason == .badAnswer)
+        let connection = try await practice.open()
+        let json = try await practice.call(connection, ["adapter": "java", "path": "json", "receipt": "order.id"])
+        #expect(json.summary.hasSuffix("): 5"))
+        let text = try await practice.call(connection, ["adapter": "java", "path": "text", "receipt": "order.id"])
+        #expect(text.summary.hasSuffix("): OK 17"))
+        let wrong = await failure {
+            _ = try await practice.call(connection, ["adapter": "java", "path": "json", "check": ["order.id": 6]])
         }
+        #expect(wrong?.reason == .refused && wrong?.message.contains("`order.id` is 5, not 6") == true)
+        let status = await failure {
+            _ = try await practice.call(connection, ["adapter": "java", "path": "json", "expect": 201])
+        }
+        #expect(status?.reason == .badAnswer)
     }
 
     @Test func `a call that exceeds its timeout is ended`() async throws {
         practice.runtime.addAdapter("java", .init { _ in .init(body: "{}") })
-        try await practice.open { connection, _ in
-            _ = try await practice.call(connection, ["adapter": "java"])
-            practice.simulation.faults.add(.slow(milliseconds: 20_000), path: "/mfp/api/adapters")
-            // Time to send the call, also on a busy machine.
-            let late = await failure { _ = try await practice.call(connection, ["adapter": "java", "timeout": 2_000_000]) }
-            #expect(late?.reason == .timeout && late?.remedy == .hold, "\(late?.message ?? "none")")
-        }
+        let connection = try await practice.open()
+        _ = try await practice.call(connection, ["adapter": "java"])
+        practice.simulation.faults.add(.slow(milliseconds: 20_000), path: "/mfp/api/adapters")
+        // Time to send the call, also on a busy machine.
+        let late = await failure { _ = try await practice.call(connection, ["adapter": "java", "timeout": 2_000_000]) }
+        #expect(late?.reason == .timeout && late?.remedy == .hold, "\(late?.message ?? "none")")
     }
 
     @Test func `an answer that is not the expected list fails the poll`() async throws {
         practice.runtime.addAdapter("feed", .init { _ in .init(202, body: "[]") })
-        let found: Failure? = try await practice.open { connection, _ in
-            let source = try AdapterSource(
-                name: "feed", settings: Settings(["adapter": "feed", "id": "id"]), connection: connection)
-            return await failure { _ = try await source.list(from: LastPoll()) }
-        }
+        let source = try await AdapterSource(
+            name: "feed", settings: Settings(["adapter": "feed", "id": "id"]), connection: practice.open())
+        let found = await failure { _ = try await source.list(from: LastPoll()) }
         #expect(found?.reason == .badAnswer)
     }
 
@@ -188,9 +178,8 @@ import Testing
 
     @Test func `the path of a back-end service begins with the configured prefix`() async throws {
         practice.runtime.addService("resorts", .init { call in .init(body: "[]") })
-        try await practice.open(["service_prefix": "services"]) { connection, _ in
-            _ = try await practice.call(connection, ["service": "resorts", "path": "cities", "method": "GET"])
-        }
+        let connection = try await practice.open(["service_prefix": "services"])
+        _ = try await practice.call(connection, ["service": "resorts", "path": "cities", "method": "GET"])
         #expect(practice.simulation.requests.all.last?.path == "/mfp/api/services/resorts/cities")
     }
 
@@ -203,26 +192,25 @@ import Testing
                         #"{"isSuccessful": true, "resultSet": [{"ID": 7, "TITLE": "\#(call.arguments?.first?.dropFirst().dropLast() ?? "")", "N": 3}]}"#
                 )
             })
-        try await practice.open { connection, _ in
-            var settings: JSON.Object = [
-                "adapter": "feed", "procedure": "getFeed", "params": ["tag"], "items": "resultSet", "id": "ID", "title": "TITLE",
-                "fields": ["n": ["path": "N", "type": "int"]], "query": ["key": "canary-in-query"],
-            ]
-            let source = try AdapterSource(name: "feed", settings: Settings(settings), connection: connection)
-            let answer = try await source.list(from: LastPoll())
-            let listing = answer.listing
-            let task = try #require(try await source.details(of: ["7"], in: listing).snapshots["7"])
-            #expect(task.title == "tag")
-            #expect(task.className == "feed")
-            #expect(task.fields == ["n": 3])
-            #expect(source.scope.instance == connection.instance)
-            #expect(!source.scope.query.contains("canary"))
-            settings["fields"] = ["n": "N"]
-            let other = try AdapterSource(name: "feed", settings: Settings(settings), connection: connection)
-            #expect(other.redefined(since: source) == ["n"])
-            settings["params"] = ["other"]
-            #expect(try AdapterSource(name: "feed", settings: Settings(settings), connection: connection).scope != source.scope)
-        }
+        let connection = try await practice.open()
+        var settings: JSON.Object = [
+            "adapter": "feed", "procedure": "getFeed", "params": ["tag"], "items": "resultSet", "id": "ID", "title": "TITLE",
+            "fields": ["n": ["path": "N", "type": "int"]], "query": ["key": "canary-in-query"],
+        ]
+        let source = try AdapterSource(name: "feed", settings: Settings(settings), connection: connection)
+        let answer = try await source.list(from: LastPoll())
+        let listing = answer.listing
+        let task = try #require(try await source.details(of: ["7"], in: listing).snapshots["7"])
+        #expect(task.title == "tag")
+        #expect(task.className == "feed")
+        #expect(task.fields == ["n": 3])
+        #expect(source.scope.instance == connection.instance)
+        #expect(!source.scope.query.contains("canary"))
+        settings["fields"] = ["n": "N"]
+        let other = try AdapterSource(name: "feed", settings: Settings(settings), connection: connection)
+        #expect(other.redefined(since: source) == ["n"])
+        settings["params"] = ["other"]
+        #expect(try AdapterSource(name: "feed", settings: Settings(settings), connection: connection).scope != source.scope)
     }
 
     @Test(

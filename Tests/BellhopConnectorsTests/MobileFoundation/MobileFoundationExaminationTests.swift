@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-@Suite struct MobileFoundationExaminationTests {
+@Suite(.closing) struct MobileFoundationExaminationTests {
     let practice = MobileFoundationPractice()
 
     private static func source(_ name: String, _ settings: JSON.Object) -> ConnectionNeeds.SourceNeed {
@@ -17,7 +17,7 @@ import Testing
         _ more: JSON.Object = [:]
     ) async throws -> [String] {
         let needs = ConnectionNeeds(sources: sources, actions: actions)
-        return try await practice.open(secret: secret, more) { connection, _ in await connection.examine(needs) }
+        return try await practice.open(secret: secret, more).examine(needs)
             .map { "\($0.state.rawValue) \($0.subject): \($0.text)" }
     }
 
@@ -49,30 +49,24 @@ import Testing
     {
         practice.runtime.addAdapter("orders", .init(scopes: ["orders"]) { _ in .init(body: "[]") })
         let orders = Self.source("orders", ["adapter": "orders", "id": "id"])
-        try await practice.simulation.serve { address in
-            for _ in 0..<2 {
-                let findings = try await practice.open(at: address, secret: "wrong") { connection, _ in
-                    await connection.examine(ConnectionNeeds(sources: [orders]))
-                }
-                #expect(findings.contains { $0.state == .missing })
-                // As both the agent and `query` do.
-                let refused = await failure {
-                    try await practice.open(at: address, secret: "wrong", ["scope": ["orders"]]) { connection, _ in
-                        let source = try connection.source("orders", kind: "adapter", settings: orders.settings)
-                        _ = try await source?.list(from: LastPoll())
-                    }
-                }
-                #expect(refused?.remedy == .pauseConnection)
+        let address = try await practice.simulation.serve()
+        for _ in 0..<2 {
+            let findings = try await practice.open(at: address, secret: "wrong").examine(ConnectionNeeds(sources: [orders]))
+            #expect(findings.contains { $0.state == .missing })
+            // As both the agent and `query` do.
+            let refused = await failure {
+                let connection = try await practice.open(at: address, secret: "wrong", ["scope": ["orders"]])
+                let source = try connection.source("orders", kind: "adapter", settings: orders.settings)
+                _ = try await source?.list(from: LastPoll())
             }
-            #expect(practice.runtime.counts.refusedClients == 1)
-            let again = await failure {
-                try await practice.open(at: address, secret: "wrong") { connection, _ in
-                    _ = try await connection.verifyLogin(ConnectionNeeds())
-                }
-            }
-            #expect(again != nil)
-            #expect(practice.runtime.counts.refusedClients == 2)
+            #expect(refused?.remedy == .pauseConnection)
         }
+        #expect(practice.runtime.counts.refusedClients == 1)
+        let again = await failure {
+            _ = try await practice.open(at: address, secret: "wrong").verifyLogin(ConnectionNeeds())
+        }
+        #expect(again != nil)
+        #expect(practice.runtime.counts.refusedClients == 2)
     }
 
     @Test func `a missing scope, a missing adapter and a failing back end are reported`() async throws {

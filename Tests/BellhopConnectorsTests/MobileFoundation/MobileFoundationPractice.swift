@@ -20,18 +20,12 @@ struct MobileFoundationPractice {
         runtime.addClient("bellhop", secret: Self.secret, scopes: ["orders", "write"])
     }
 
-    func open<Value: Sendable>(
-        secret: String = MobileFoundationPractice.secret, _ more: JSON.Object = [:],
-        _ body: (MobileFoundationConnection, String) async throws -> Value
-    ) async throws -> Value {
-        try await simulation.serve { try await open(at: $0, secret: secret, more, body) }
-    }
-
-    /// Runs the body against a server that is already running.
-    func open<Value: Sendable>(
-        at address: String, secret: String = MobileFoundationPractice.secret, _ more: JSON.Object = [:],
-        _ body: (MobileFoundationConnection, String) async throws -> Value
-    ) async throws -> Value {
+    /// Opens a connection until the test ends.
+    /// - Parameter running: that of a server that is already running; nil to run another one.
+    func open(
+        at running: String? = nil, secret: String = MobileFoundationPractice.secret, _ more: JSON.Object = [:]
+    ) async throws -> MobileFoundationConnection {
+        let address = if let running { running } else { try await simulation.serve() }
         let usual: JSON.Object = [
             "address": .string(address), "client_id": "bellhop", "client_secret": .string(secret), "external": [.string(address)],
         ]
@@ -39,8 +33,7 @@ struct MobileFoundationPractice {
             clock: clock, events: events, notebook: notebook, login: { _ in nil }, baseFolder: "", output: { _ in },
             random: { 42 })
         let settings = Settings(JSON.Object(usual, with: more))
-        let connection = try MobileFoundationConnection(name: "mfp", settings: settings, environment: environment)
-        return try await connection.inUse { try await body($0, address) }
+        return try MobileFoundationConnection(name: "mfp", settings: settings, environment: environment).untilTestEnds()
     }
 
     func call(

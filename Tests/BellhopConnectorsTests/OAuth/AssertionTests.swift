@@ -7,7 +7,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-@Suite struct AssertionTests {
+@Suite(.closing) struct AssertionTests {
     let practice = Practice()
 
     /// Generated once, because it takes seconds.
@@ -35,16 +35,15 @@ import Testing
         let (secret, open) = try Self.pair(algorithm)
         let key = try SigningKey(pem: secret, algorithm: #require(SigningKey.Algorithm(rawValue: algorithm)), from: "key.pem")
         practice.instance.addClient("bellhop") { $0.publicKey = open }
-        try await practice.simulation.serve { address in
-            let assertion = JWTAssertion(key: key, keyID: "k1", issuer: "bellhop", audience: "bellhop", subject: "john.doe")
-            let settings = OAuthSettings(
-                grant: .jwt(assertion), clientID: "bellhop", clientSecret: "client-secret", secretInHeader: false, scope: nil,
-                parameters: [], tokenAddress: try HTTPAddress(address + "/oauth_token.do"))
-            for _ in 1...2 {  // the second after a restart
-                let exchange = try HTTPConnection(.init(name: "snow"), clock: practice.clock)
-                let client = OAuthClient(settings, connection: "snow", exchange: exchange, environment: practice.environment())
-                _ = try await client.authorization()
-            }
+        let address = try await practice.simulation.serve()
+        let assertion = JWTAssertion(key: key, keyID: "k1", issuer: "bellhop", audience: "bellhop", subject: "john.doe")
+        let settings = OAuthSettings(
+            grant: .jwt(assertion), clientID: "bellhop", clientSecret: "client-secret", secretInHeader: false, scope: nil,
+            parameters: [], tokenAddress: try HTTPAddress(address + "/oauth_token.do"))
+        for _ in 1...2 {  // the second after a restart
+            let exchange = try HTTPConnection(.init(name: "snow"), clock: practice.clock)
+            let client = OAuthClient(settings, connection: "snow", exchange: exchange, environment: practice.environment())
+            _ = try await client.authorization()
         }
         #expect(practice.instance.counts.tokensRefused == 0)
         let assertions = practice.simulation.requests.all.flatMap(\.form).filter { $0.name == "assertion" }.map(\.value)
@@ -59,19 +58,18 @@ import Testing
         await clock.advance(by: .seconds(7200))
         var environment = practice.environment()
         environment.clock = clock
-        try await practice.simulation.serve { address in
-            let assertion = JWTAssertion(key: key, keyID: nil, issuer: "bellhop", audience: "bellhop", subject: "john.doe")
-            let settings = OAuthSettings(
-                grant: .jwt(assertion), clientID: "bellhop", clientSecret: "client-secret", secretInHeader: false, scope: nil,
-                parameters: [], tokenAddress: try HTTPAddress(address + "/oauth_token.do"))
-            let exchange = try HTTPConnection(.init(name: "snow"), clock: clock)
-            let client = OAuthClient(settings, connection: "snow", exchange: exchange, environment: environment)
-            let failure = await failure { _ = try await client.authorization() }
-            #expect(failure?.remedy == .retry(after: .seconds(300)))
-            #expect(failure?.message.contains("this machine's clock is 7200 s ahead of the server's") == true)
-            await practice.clock.advance(by: .seconds(7200))
-            _ = try await client.authorization()
-        }
+        let address = try await practice.simulation.serve()
+        let assertion = JWTAssertion(key: key, keyID: nil, issuer: "bellhop", audience: "bellhop", subject: "john.doe")
+        let settings = OAuthSettings(
+            grant: .jwt(assertion), clientID: "bellhop", clientSecret: "client-secret", secretInHeader: false, scope: nil,
+            parameters: [], tokenAddress: try HTTPAddress(address + "/oauth_token.do"))
+        let exchange = try HTTPConnection(.init(name: "snow"), clock: clock)
+        let client = OAuthClient(settings, connection: "snow", exchange: exchange, environment: environment)
+        let failure = await failure { _ = try await client.authorization() }
+        #expect(failure?.remedy == .retry(after: .seconds(300)))
+        #expect(failure?.message.contains("this machine's clock is 7200 s ahead of the server's") == true)
+        await practice.clock.advance(by: .seconds(7200))
+        _ = try await client.authorization()
         #expect(practice.notebook.all.isEmpty)
     }
 

@@ -5,31 +5,23 @@ import Testing
 
 @testable import BellhopConnectors
 
-@Suite struct PageSourceTests {
+@Suite(.closing) struct PageSourceTests {
     let practice = Practice()
     var instance: SimulatedInstance { practice.instance }
 
-    private func source<Value: Sendable>(
-        _ settings: JSON.Object = [:], _ body: (any Source) async throws -> Value
-    ) async throws -> Value {
+    private func source(_ settings: JSON.Object = [:]) async throws -> any Source {
         var settings = settings
         if settings["path"] == nil { settings["path"] = "board.do" }
-        return try await practice.open { [settings] connection in
-            let made = try connection.source("board", kind: "page", settings: Settings(settings))
-            return try await body(#require(made))
-        }
+        let connection = try await practice.open()
+        return try #require(try connection.source("board", kind: "page", settings: Settings(settings)))
     }
 
-    /// Runs the body with a simulated API that has one issue, and a source that watches its list as a page.
-    private func openWebPage(
-        _ settings: Settings = Settings(["path": "list"]), _ body: (WebPractice, any Source) async throws -> Void
-    ) async throws {
+    /// A simulated API that has one issue, and a source that watches its list as a page.
+    private func openWebPage(_ settings: Settings = Settings(["path": "list"])) async throws -> (WebPractice, any Source) {
         let practice = WebPractice()
         practice.api.add("Fan broken")
-        try await practice.open { connection in
-            let made = try connection.source("page", kind: "page", settings: settings)
-            try await body(practice, #require(made))
-        }
+        let connection = try await practice.open()
+        return (practice, try #require(try connection.source("page", kind: "page", settings: settings)))
     }
 
     private func read(_ source: any Source, after lastPoll: LastPoll = LastPoll()) async throws -> (Answer, Snapshot?) {
@@ -40,19 +32,18 @@ import Testing
 
     @Test func `a page is read in the instance's session, and an unchanged page is not sent again`() async throws {
         instance.setPage("/board.do", "<title>Board</title><body><h1>On call</h1><p>Ada</p></body>")
-        try await source { source in
-            let (first, snapshot) = try await read(source)
-            #expect(snapshot?.pageText == "On call\nAda")
-            #expect(snapshot?.title == "Board" && snapshot?.className == "page")
-            #expect(snapshot?.url.hasSuffix("/board.do") == true)
-            #expect(source.shows == .page)
-            let again = try await source.list(from: LastPoll(first))
-            #expect(again.coverage == .same && again.fingerprint == first.fingerprint && again.cursor == first.cursor)
-            instance.setPage("/board.do", "<title>Board</title><body><h1>On call</h1><p>Grace</p></body>")
-            let (changed, other) = try await read(source, after: LastPoll(again))
-            #expect(changed.fingerprint != first.fingerprint)
-            #expect(other?.pageText == "On call\nGrace")
-        }
+        let source = try await source()
+        let (first, snapshot) = try await read(source)
+        #expect(snapshot?.pageText == "On call\nAda")
+        #expect(snapshot?.title == "Board" && snapshot?.className == "page")
+        #expect(snapshot?.url.hasSuffix("/board.do") == true)
+        #expect(source.shows == .page)
+        let again = try await source.list(from: LastPoll(first))
+        #expect(again.coverage == .same && again.fingerprint == first.fingerprint && again.cursor == first.cursor)
+        instance.setPage("/board.do", "<title>Board</title><body><h1>On call</h1><p>Grace</p></body>")
+        let (changed, other) = try await read(source, after: LastPoll(again))
+        #expect(changed.fingerprint != first.fingerprint)
+        #expect(other?.pageText == "On call\nGrace")
         let asked = practice.simulation.requests.matching(path: "/board.do")
         #expect(asked.map { $0.header("If-None-Match") == nil } == [true, false, false])
         #expect(asked.allSatisfy { $0.header("Cookie") != nil && $0.header("Authorization") == nil })
@@ -64,7 +55,7 @@ import Testing
             "<body>" + String(repeating: "<div>", count: depth) + inner + String(repeating: "</div>", count: depth) + "<p>End</p>"
         }
         func text(_ settings: JSON.Object) async throws -> String? {
-            try await source(settings) { source in try await read(source).1?.pageText }
+            try await read(source(settings)).1?.pageText
         }
         let settings: JSON.Object = ["select": "#who"]
         for (depth, isRead) in [(200, true), (253, true), (300, false)] {
@@ -89,24 +80,22 @@ import Testing
 
     @Test func `after a restart an unchanged page costs one small request`() async throws {
         instance.setPage("/board.do", "<p>Ada</p>")
-        let answer = try await source { source in try await source.list(from: LastPoll()) }
-        try await source { source in
-            #expect(try await source.list(from: LastPoll(answer)).coverage == .same)
-            // If the answer must be read in any case, the request does not mention the stored one.
-            let (whole, snapshot) = try await read(source, after: LastPoll(cursor: answer.cursor))
-            #expect(whole.coverage == .whole && snapshot?.pageText == "Ada")
-        }
+        let answer = try await source().list(from: LastPoll())
+        let source = try await source()
+        #expect(try await source.list(from: LastPoll(answer)).coverage == .same)
+        // If the answer must be read in any case, the request does not mention the stored one.
+        let (whole, snapshot) = try await read(source, after: LastPoll(cursor: answer.cursor))
+        #expect(whole.coverage == .whole && snapshot?.pageText == "Ada")
     }
 
     @Test(arguments: [Fault.redirectToLogin, .loginPage, .sessionLost])
     func `an ended session is opened again once, and the page requested again`(_ fault: Fault) async throws {
         instance.setPage("/board.do", "<p>Ada</p>")
-        try await source { source in
-            _ = try await source.list(from: LastPoll())
-            practice.simulation.faults.add(fault, path: "/board.do")
-            let (_, snapshot) = try await read(source)
-            #expect(snapshot?.pageText == "Ada")
-        }
+        let source = try await source()
+        _ = try await source.list(from: LastPoll())
+        practice.simulation.faults.add(fault, path: "/board.do")
+        let (_, snapshot) = try await read(source)
+        #expect(snapshot?.pageText == "Ada")
         #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
         #expect(practice.simulation.requests.count("GET", path: "/board.do") == 3)
     }
@@ -114,7 +103,8 @@ import Testing
     @Test func `a second login page after a new login is an error, not an endless loop`() async throws {
         instance.setPage("/board.do", "<p>Ada</p>")
         practice.simulation.faults.add(.redirectToLogin, path: "/board.do", times: nil)
-        let found: Failure? = try await source { source in await failure { _ = try await source.list(from: LastPoll()) } }
+        let source = try await source()
+        let found = await failure { _ = try await source.list(from: LastPoll()) }
         #expect(found?.reason == .sessionExpired)
         #expect(practice.simulation.requests.count("GET", path: "/board.do") == 2)
     }
@@ -124,14 +114,13 @@ import Testing
         instance.setRedirect("/old.do", to: "/board.do")
         instance.setRedirect("/round.do", to: "/round.do")
         instance.setRedirect("/away.do", to: "https://idp.example.com/sso")
-        let page = try await source(["path": "/old.do"]) { source in try await read(source).1 }
+        let page = try await read(source(["path": "/old.do"])).1
         #expect(page?.pageText == "Ada")
         for (path, reason) in [
             ("round.do", Failure.Reason.unexpectedPage), ("away.do", .loginRequired), ("gone.do", .goneOrHidden),
         ] {
-            let found: Failure? = try await source(["path": .string(path)]) { source in
-                await failure { _ = try await source.list(from: LastPoll()) }
-            }
+            let source = try await source(["path": .string(path)])
+            let found = await failure { _ = try await source.list(from: LastPoll()) }
             #expect(found?.reason == reason, "\(path): \(found?.message ?? "none")")
         }
     }
@@ -139,9 +128,8 @@ import Testing
     @Test(arguments: ["https://far.example.com/board", "http://127.0.0.2:8080/x"])
     func `a redirect to another host is reported, and ends no session`(_ target: String) async throws {
         instance.setRedirect("/far.do", to: target)
-        let found: Failure? = try await source(["path": "far.do?token=x"]) { source in
-            await failure { _ = try await source.list(from: LastPoll()) }
-        }
+        let source = try await source(["path": "far.do?token=x"])
+        let found = await failure { _ = try await source.list(from: LastPoll()) }
         #expect(found?.reason == .refused && found?.remedy == .giveUp)
         #expect(
             found?.message.contains(
@@ -154,12 +142,11 @@ import Testing
 
     @Test func `a page that redirects to another host because the session ended is requested again after a login`() async throws {
         instance.setPage("/board.do", "<p>Ada</p>")
-        try await source { source in
-            _ = try await source.list(from: LastPoll())
-            practice.simulation.faults.add(.redirect(to: "https://portal.example.com/"), path: "/board.do")
-            practice.simulation.faults.add(.redirectToLogin, path: "/api/now/v2/table/sys_user")
-            #expect(try await read(source).1?.pageText == "Ada")
-        }
+        let source = try await source()
+        _ = try await source.list(from: LastPoll())
+        practice.simulation.faults.add(.redirect(to: "https://portal.example.com/"), path: "/board.do")
+        practice.simulation.faults.add(.redirectToLogin, path: "/api/now/v2/table/sys_user")
+        #expect(try await read(source).1?.pageText == "Ada")
         #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
     }
 
@@ -175,32 +162,29 @@ import Testing
 
     @Test(arguments: ["nopage", "gone.do"])
     func `a missing page is reported as missing, with its path`(_ path: String) async throws {
-        let found: Failure? = try await source(["path": .string(path)]) { source in
-            await failure { _ = try await source.list(from: LastPoll()) }
-        }
+        let source = try await source(["path": .string(path)])
+        let found = await failure { _ = try await source.list(from: LastPoll()) }
         #expect(found?.reason == .goneOrHidden)
         #expect(found?.message.contains("/\(path) is not there") == true, "\(found?.message ?? "")")
         #expect(found?.message.contains("Tracker") == false)
     }
 
     @Test func `no message contains a secret in the address of a missing page`() async throws {
-        try await practice.open { connection in
-            let settings = Settings(["path": "k3y-of-mine/gone"], secrets: ["k3y-of-mine"])
-            let source = try #require(try connection.source("board", kind: "page", settings: settings))
-            let found = await failure { _ = try await source.list(from: LastPoll()) }
-            #expect(found?.message.contains("/gone is not there") == true)
-            #expect(found?.message.contains("k3y") == false)
-        }
+        let connection = try await practice.open()
+        let settings = Settings(["path": "k3y-of-mine/gone"], secrets: ["k3y-of-mine"])
+        let source = try #require(try connection.source("board", kind: "page", settings: settings))
+        let found = await failure { _ = try await source.list(from: LastPoll()) }
+        #expect(found?.message.contains("/gone is not there") == true)
+        #expect(found?.message.contains("k3y") == false)
     }
 
     @Test func `pages are preloaded once, before the first poll, and failures are reported`() async throws {
         instance.setPage("/board.do", "<p>Ada</p>")
         instance.setPage("/warm.do", "<p>warm</p>")
-        try await source(["preload": ["warm.do", "cold.do"]]) { source in
-            let notices = try await source.list(from: LastPoll()).notices
-            #expect(notices.count == 1 && notices[0].contains("could not preload") && notices[0].contains("/cold.do"))
-            _ = try await source.list(from: LastPoll())
-        }
+        let source = try await source(["preload": ["warm.do", "cold.do"]])
+        let notices = try await source.list(from: LastPoll()).notices
+        #expect(notices.count == 1 && notices[0].contains("could not preload") && notices[0].contains("/cold.do"))
+        _ = try await source.list(from: LastPoll())
         let paths = practice.simulation.requests.all.map(\.path).filter { $0.hasSuffix(".do") }
         #expect(paths == ["/warm.do", "/cold.do", "/board.do", "/board.do"])
     }
@@ -208,7 +192,7 @@ import Testing
     @Test func `only the selected parts of a page count, without the ignored ones`() async throws {
         func text(_ settings: JSON.Object, _ html: String) async throws -> String? {
             instance.setPage("/board.do", html)
-            return try await source(settings) { source in try await read(source).1?.pageText }
+            return try await read(source(settings)).1?.pageText
         }
         let html = "<div id=a><p>Ada <a href=/x>x</a></p><i class=time>10:30</i></div><div>token deadbeef</div>"
         #expect(try await text(["select": "#a p"], html) == "Ada x")
@@ -241,28 +225,26 @@ import Testing
     }
 
     @Test func `any web page can be watched over an http connection`() async throws {
-        try await openWebPage { practice, source in
-            let (answer, snapshot) = try await read(source)
-            #expect(snapshot?.pageText.contains("Fan broken") == true)
-            #expect(try await source.list(from: LastPoll(answer)).coverage == .same)
-            #expect(practice.simulation.requests.all.last?.header("If-None-Match") != nil)
-        }
+        let (practice, source) = try await openWebPage()
+        let (answer, snapshot) = try await read(source)
+        #expect(snapshot?.pageText.contains("Fan broken") == true)
+        #expect(try await source.list(from: LastPoll(answer)).coverage == .same)
+        #expect(practice.simulation.requests.all.last?.header("If-None-Match") != nil)
     }
 
     @Test func `an answer 304 to an unconditional request is an error, not an empty page`() async throws {
-        try await openWebPage { practice, source in
-            let (answer, _) = try await read(source)
-            practice.api.quirks = [.alwaysUnchanged]
-            for lastPoll in [LastPoll(), LastPoll(cursor: answer.cursor), LastPoll(answer: answer.fingerprint)] {
-                let found = await failure { _ = try await source.list(from: lastPoll) }
-                #expect(found?.reason == .badAnswer && found?.message.contains("unexpected 304") == true)
-            }
-            #expect(try await source.list(from: LastPoll(answer)).coverage == .same)
-            for status in [202, 206] {
-                practice.api.quirks = []
-                practice.simulation.faults.add(.status(status, body: "Just a moment"))
-                #expect(await failure { _ = try await source.list(from: LastPoll()) }?.reason == .badAnswer)
-            }
+        let (practice, source) = try await openWebPage()
+        let (answer, _) = try await read(source)
+        practice.api.quirks = [.alwaysUnchanged]
+        for lastPoll in [LastPoll(), LastPoll(cursor: answer.cursor), LastPoll(answer: answer.fingerprint)] {
+            let found = await failure { _ = try await source.list(from: lastPoll) }
+            #expect(found?.reason == .badAnswer && found?.message.contains("unexpected 304") == true)
+        }
+        #expect(try await source.list(from: LastPoll(answer)).coverage == .same)
+        for status in [202, 206] {
+            practice.api.quirks = []
+            practice.simulation.faults.add(.status(status, body: "Just a moment"))
+            #expect(await failure { _ = try await source.list(from: LastPoll()) }?.reason == .badAnswer)
         }
     }
 
@@ -270,17 +252,16 @@ import Testing
         instance.setPage("/k3y-of-mine/board.do", "<p>Ada</p>")
         let settings = Settings(
             ["path": "k3y-of-mine/board.do?token=pass%2Fword&list=a", "select": "p"], secrets: ["k3y-of-mine", "pass/word"])
-        try await practice.open { connection in
-            let made = try connection.source("board", kind: "page", settings: settings)
-            let source = try #require(made)
-            let (answer, snapshot) = try await read(source)
-            #expect(snapshot?.url.hasSuffix("/•••/board.do?token=•••&list=a") == true, "\(snapshot?.url ?? "")")
-            #expect(answer.listing.entries.map(\.key) == ["-/board.do"])
-            instance.setPage("/k3y-of-mine/board.do", "<i>none</i>")
-            let found = await failure { _ = try await source.list(from: LastPoll()) }
-            let message = try #require(found?.message)
-            for text in [message, "\(source.scope)"] { #expect(!text.contains("k3y") && !text.contains("word"), "\(text)") }
-        }
+        let connection = try await practice.open()
+        let made = try connection.source("board", kind: "page", settings: settings)
+        let source = try #require(made)
+        let (answer, snapshot) = try await read(source)
+        #expect(snapshot?.url.hasSuffix("/•••/board.do?token=•••&list=a") == true, "\(snapshot?.url ?? "")")
+        #expect(answer.listing.entries.map(\.key) == ["-/board.do"])
+        instance.setPage("/k3y-of-mine/board.do", "<i>none</i>")
+        let found = await failure { _ = try await source.list(from: LastPoll()) }
+        let message = try #require(found?.message)
+        for text in [message, "\(source.scope)"] { #expect(!text.contains("k3y") && !text.contains("word"), "\(text)") }
         #expect(practice.simulation.requests.all.last?.query == "token=pass%2Fword&list=a")
     }
 
@@ -300,12 +281,11 @@ import Testing
     ])
     func `another page in place of an instance's page is not accepted`(_ body: String, _ reason: Failure.Reason) async throws {
         instance.setPage("/board.do", "<p>Ada</p>")
-        try await source { source in
-            let (answer, _) = try await read(source)
-            practice.simulation.faults.add(.status(200, body: body), path: "/board.do", times: nil)
-            let found = await failure { _ = try await source.list(from: LastPoll(cursor: answer.cursor)) }
-            #expect(found?.reason == reason, "\(found?.message ?? "none")")
-        }
+        let source = try await source()
+        let (answer, _) = try await read(source)
+        practice.simulation.faults.add(.status(200, body: body), path: "/board.do", times: nil)
+        let found = await failure { _ = try await source.list(from: LastPoll(cursor: answer.cursor)) }
+        #expect(found?.reason == reason, "\(found?.message ?? "none")")
     }
 
     @Test(arguments: [
@@ -314,31 +294,29 @@ import Testing
         ("<script>window.location = '/login'</script>", .unexpectedPage),
     ])
     func `another page in place of a site's page is not accepted`(_ body: String, _ reason: Failure.Reason) async throws {
-        try await openWebPage { practice, source in
-            practice.simulation.faults.add(.status(200, body: body))
-            let found = await failure { _ = try await source.list(from: LastPoll()) }
-            #expect(found?.reason == reason, "\(found?.message ?? "none")")
-        }
+        let (practice, source) = try await openWebPage()
+        practice.simulation.faults.add(.status(200, body: body))
+        let found = await failure { _ = try await source.list(from: LastPoll()) }
+        #expect(found?.reason == reason, "\(found?.message ?? "none")")
     }
 
     @Test func `a JSON error, or a hibernating instance, fails the poll of a site's page`() async throws {
         let settings = Settings(["path": "list?key=pass%2Fword"], secrets: ["pass/word"])
-        try await openWebPage(settings) { practice, source in
-            practice.simulation.faults.add(.status(200, body: " {\"error\": {\"message\": \"boom of pass/word\"}}"))
-            let found = await failure { _ = try await source.list(from: LastPoll()) }
-            #expect(found?.reason == .serverError)
-            #expect(
-                found?.message.hasSuffix("was answered with an error as JSON (200): boom of •••.") == true,
-                "\(found?.message ?? "")")
-            practice.simulation.faults.add(.hibernating)
-            let asleep = await failure { _ = try await source.list(from: LastPoll()) }
-            #expect(asleep?.reason == .hibernating && asleep?.remedy == .retry(after: .seconds(300)))
-            // JSON without an error is a valid page.
-            for body in ["{\"error\": null, \"load\": 3}", "{\"errors\": 3}", "[{\"error\": \"boom\"}]"] {
-                practice.simulation.faults.add(.status(200, body: body))
-                let page = try await read(source).1
-                #expect(page?.pageText.contains("error") == true)
-            }
+        let (practice, source) = try await openWebPage(settings)
+        practice.simulation.faults.add(.status(200, body: " {\"error\": {\"message\": \"boom of pass/word\"}}"))
+        let found = await failure { _ = try await source.list(from: LastPoll()) }
+        #expect(found?.reason == .serverError)
+        #expect(
+            found?.message.hasSuffix("was answered with an error as JSON (200): boom of •••.") == true,
+            "\(found?.message ?? "")")
+        practice.simulation.faults.add(.hibernating)
+        let asleep = await failure { _ = try await source.list(from: LastPoll()) }
+        #expect(asleep?.reason == .hibernating && asleep?.remedy == .retry(after: .seconds(300)))
+        // JSON without an error is a valid page.
+        for body in ["{\"error\": null, \"load\": 3}", "{\"errors\": 3}", "[{\"error\": \"boom\"}]"] {
+            practice.simulation.faults.add(.status(200, body: body))
+            let page = try await read(source).1
+            #expect(page?.pageText.contains("error") == true)
         }
     }
 }

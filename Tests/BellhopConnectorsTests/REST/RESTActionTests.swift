@@ -5,19 +5,18 @@ import Testing
 
 @testable import BellhopConnectors
 
-@Suite struct RESTActionTests {
+@Suite(.closing) struct RESTActionTests {
     let practice = WebPractice()
     var api: SimulatedAPI { practice.api }
 
     private func perform(
         _ arguments: JSON.Object, connection: JSON.Object = [:], times: Int = 1, attempt: Attempt = SampleDelivery.first
     ) async throws -> Receipt {
-        try await practice.open(connection) { connection in
-            let action = try #require(connection.action("rest"))
-            let delivery = SampleDelivery.make("rest", .values(arguments), to: "api")
-            for _ in 1..<times { _ = try? await action.perform(delivery, attempt: attempt) }
-            return try await action.perform(delivery, attempt: attempt)
-        }
+        let connection = try await practice.open(connection)
+        let action = try #require(connection.action("rest"))
+        let delivery = SampleDelivery.make("rest", .values(arguments), to: "api")
+        for _ in 1..<times { _ = try? await action.perform(delivery, attempt: attempt) }
+        return try await action.perform(delivery, attempt: attempt)
     }
 
     private func failure(
@@ -101,13 +100,12 @@ import Testing
     @Test func `a server that sets too many cookies gets back at most 16 KB of them`() async throws {
         api.quirks = [.hoardsCookies]
         api.add("a")
-        try await practice.open { connection in
-            let source = try RESTSource(name: "issues", settings: Settings(["path": "list", "id": "id"]), connection: connection)
-            for _ in 1...3 { _ = try await source.list(from: LastPoll()) }
-            let action = try #require(connection.action("rest"))
-            let delivery = SampleDelivery.make("rest", .values(["path": "issues", "json": ["title": "b"]]), to: "api")
-            _ = try await action.perform(delivery, attempt: SampleDelivery.first)
-        }
+        let connection = try await practice.open()
+        let source = try RESTSource(name: "issues", settings: Settings(["path": "list", "id": "id"]), connection: connection)
+        for _ in 1...3 { _ = try await source.list(from: LastPoll()) }
+        let action = try #require(connection.action("rest"))
+        let delivery = SampleDelivery.make("rest", .values(["path": "issues", "json": ["title": "b"]]), to: "api")
+        _ = try await action.perform(delivery, attempt: SampleDelivery.first)
         #expect(api.issues.map(\.title) == ["a", "b"])
         let request = try #require(practice.simulation.requests.matching("POST", path: "/rest/v1/issues").first)
         let cookie = try #require(request.header("Cookie"))
@@ -253,19 +251,17 @@ import Testing
         _ fields: String, _ body: String, _ wait: Duration?
     ) async throws {
         let head = "HTTP/1.1 403 Forbidden\r\n\(fields)\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
-        try await FaultyServer.serve(.given, bytes: Array((head + body).utf8)) { address in
-            try await practice.connection(address, ["auth": ["bearer": "t0ken"]]).inUse { connection in
-                let delivery = SampleDelivery.make("rest", .values(["path": "issues", "json": [:]]), to: "api")
-                let failure = await BellhopConnectorsTests.failure {
-                    _ = try await RESTAction(connection: connection).perform(delivery, attempt: SampleDelivery.first)
-                }
-                #expect(failure?.reason == .throttled && failure?.remedy == .rest(wait), "\(failure?.message ?? "none")")
-                guard let wait else { return }
-                let source = try RESTSource(name: "s", settings: Settings(["path": "list", "id": "id"]), connection: connection)
-                let paused = await BellhopConnectorsTests.failure { _ = try await source.list(from: LastPoll()) }
-                #expect(paused?.remedy == .rest(wait))
-            }
+        let address = try await FaultyServer.serve(.given, bytes: Array((head + body).utf8))
+        let connection = try practice.connection(address, ["auth": ["bearer": "t0ken"]]).untilTestEnds()
+        let delivery = SampleDelivery.make("rest", .values(["path": "issues", "json": [:]]), to: "api")
+        let failure = await BellhopConnectorsTests.failure {
+            _ = try await RESTAction(connection: connection).perform(delivery, attempt: SampleDelivery.first)
         }
+        #expect(failure?.reason == .throttled && failure?.remedy == .rest(wait), "\(failure?.message ?? "none")")
+        guard let wait else { return }
+        let source = try RESTSource(name: "s", settings: Settings(["path": "list", "id": "id"]), connection: connection)
+        let paused = await BellhopConnectorsTests.failure { _ = try await source.list(from: LastPoll()) }
+        #expect(paused?.remedy == .rest(wait))
     }
 
     @Test func `credentials of the connection take precedence over a rule's own`() async throws {

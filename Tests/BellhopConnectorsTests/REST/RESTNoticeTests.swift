@@ -1,15 +1,16 @@
 import BellhopCore
+import BellhopTesting
 import Simulator
 import Testing
 
 @testable import BellhopConnectors
 
 /// Notices about settings that find nothing in a source's answers.
-@Suite struct RESTNoticeTests {
+@Suite(.closing) struct RESTNoticeTests {
     private func notices(_ settings: JSON.Object, items: Int = 15) async throws -> [String] {
         let practice = WebPractice()
         for number in 1...items { practice.api.add("issue \(number)") }
-        return try await practice.source(settings) { try await $0.list(from: LastPoll()).notices }
+        return try await practice.source(settings).list(from: LastPoll()).notices
     }
 
     private static func cursor(_ next: String, size: JSON? = 4) -> JSON.Object {
@@ -55,10 +56,9 @@ import Testing
     @Test func `the doctor's look at the first page reports settings that find nothing`() async throws {
         let practice = WebPractice()
         for number in 1...15 { practice.api.add("issue \(number)") }
-        let words = try await practice.source(Self.cursor("data.next")) { source in
-            let probe = try #require(source.probe)
-            return try await source.words(for: practice.connection(probe.address.origin).session.read(probe).response)
-        }
+        let source = try await practice.source(Self.cursor("data.next"))
+        let probe = try #require(source.probe)
+        let words = try await source.words(for: practice.connection(probe.address.origin).session.read(probe).response)
         #expect(words == "4 items on the first page, and nothing at `data.next` (`paging.next`)")
     }
 

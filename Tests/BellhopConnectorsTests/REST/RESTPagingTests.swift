@@ -6,7 +6,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Lists of several pages: completeness and memory.
-@Suite struct RESTPagingTests {
+@Suite(.closing) struct RESTPagingTests {
     let practice = WebPractice()
     var api: SimulatedAPI { practice.api }
 
@@ -27,22 +27,21 @@ import Testing
     @Test(arguments: ways)
     func `an item that moves to a page already read counts as listed`(_ settings: JSON.Object) async throws {
         for number in 1...12 { api.add("issue \(number)") }
-        try await practice.source(settings) { source in
-            let first = try await source.list(from: LastPoll())
-            #expect(first.listing.entries.count == 12)
-            // The first issue is removed after each page: the fourth and every fourth after it are on no page that is read.
-            api.quirks = [.shrinking]
-            let lastPoll = LastPoll(known: known(first.listing))
-            let second = try await source.list(from: lastPoll)
-            let gone = lastPoll.known.compare(with: second).gone.map(\.text)
-            #expect(!api.issues.isEmpty)
-            #expect(Set(gone).isDisjoint(with: api.issues.map { String($0.id) }), "\(gone)")
-            // The next poll reports the tasks that have left by then.
-            api.quirks = []
-            let third = try await source.list(from: lastPoll)
-            let left = Set(lastPoll.known.compare(with: third).gone.map(\.text))
-            #expect(left == Set((1...12).map(String.init)).subtracting(api.issues.map { String($0.id) }))
-        }
+        let source = try await practice.source(settings)
+        let first = try await source.list(from: LastPoll())
+        #expect(first.listing.entries.count == 12)
+        // The first issue is removed after each page: the fourth and every fourth after it are on no page that is read.
+        api.quirks = [.shrinking]
+        let lastPoll = LastPoll(known: known(first.listing))
+        let second = try await source.list(from: lastPoll)
+        let gone = lastPoll.known.compare(with: second).gone.map(\.text)
+        #expect(!api.issues.isEmpty)
+        #expect(Set(gone).isDisjoint(with: api.issues.map { String($0.id) }), "\(gone)")
+        // The next poll reports the tasks that have left by then.
+        api.quirks = []
+        let third = try await source.list(from: lastPoll)
+        let left = Set(lastPoll.known.compare(with: third).gone.map(\.text))
+        #expect(left == Set((1...12).map(String.init)).subtracting(api.issues.map { String($0.id) }))
     }
 
     @Test(arguments: ways)
@@ -50,31 +49,29 @@ import Testing
         for number in 1...12 { api.add("issue \(number)") }
         // The first issue is removed after each page.
         api.quirks = [.shrinking]
-        try await practice.source(settings) { source in
-            let listed = try await source.list(from: LastPoll()).listing.entries.map(\.key.text)
-            let left = api.issues.map { String($0.id) }
-            #expect(!left.isEmpty && Set(left).isSubset(of: listed), "\(left) \(listed)")
-        }
+        let source = try await practice.source(settings)
+        let listed = try await source.list(from: LastPoll()).listing.entries.map(\.key.text)
+        let left = api.issues.map { String($0.id) }
+        #expect(!left.isEmpty && Set(left).isSubset(of: listed), "\(left) \(listed)")
     }
 
     @Test func `a new item that moved to a page already read of a later whole list is among the next changes`() async throws {
         for number in 1...4 { api.add("issue \(number)") }
         var settings = Self.changes(size: 4, overlap: 0)
         settings["paging"] = ["by": "page", "size": 4, "size_parameter": "per_page"]
-        try await practice.source(settings) { source in
-            let first = try await source.list(from: LastPoll())
-            await practice.clock.advance(by: .seconds(3600))
-            let new = String(api.add("new"))
-            await practice.clock.advance(by: .seconds(600))
-            api.change(2) { $0.state = "closed" }
-            api.quirks = [.shrinking]
-            let whole = try await source.list(
-                from: LastPoll(cursor: first.cursor, answer: first.fingerprint, known: known(first.listing)))
-            #expect(whole.coverage == .whole && !whole.listing.entries.contains { $0.key.text == new })
-            api.quirks = []
-            let part = try await source.list(from: LastPoll(whole))
-            #expect(part.coverage == .part && part.listing.entries.contains { $0.key.text == new })
-        }
+        let source = try await practice.source(settings)
+        let first = try await source.list(from: LastPoll())
+        await practice.clock.advance(by: .seconds(3600))
+        let new = String(api.add("new"))
+        await practice.clock.advance(by: .seconds(600))
+        api.change(2) { $0.state = "closed" }
+        api.quirks = [.shrinking]
+        let whole = try await source.list(
+            from: LastPoll(cursor: first.cursor, answer: first.fingerprint, known: known(first.listing)))
+        #expect(whole.coverage == .whole && !whole.listing.entries.contains { $0.key.text == new })
+        api.quirks = []
+        let part = try await source.list(from: LastPoll(whole))
+        #expect(part.coverage == .part && part.listing.entries.contains { $0.key.text == new })
     }
 
     @Test(arguments: ways)
@@ -82,20 +79,19 @@ import Testing
         async throws
     {
         for number in 1...5 { api.add("issue \(number)") }
-        try await practice.source(settings) { source in
-            let first = try await source.list(from: LastPoll())
-            // The first list is read twice.
-            let once = practice.simulation.requests.total / 2
-            let lastPoll = LastPoll(known: known(first.listing))
-            api.add("new")
-            _ = try await source.list(from: lastPoll)
-            #expect(practice.simulation.requests.total <= 3 * once + 1)
-            let before = practice.simulation.requests.total
-            api.remove(1)
-            let second = try await source.list(from: lastPoll)
-            #expect(lastPoll.known.compare(with: second).gone == [TaskKey("1")])
-            #expect(practice.simulation.requests.total - before == 2 * once)
-        }
+        let source = try await practice.source(settings)
+        let first = try await source.list(from: LastPoll())
+        // The first list is read twice.
+        let once = practice.simulation.requests.total / 2
+        let lastPoll = LastPoll(known: known(first.listing))
+        api.add("new")
+        _ = try await source.list(from: lastPoll)
+        #expect(practice.simulation.requests.total <= 3 * once + 1)
+        let before = practice.simulation.requests.total
+        api.remove(1)
+        let second = try await source.list(from: lastPoll)
+        #expect(lastPoll.known.compare(with: second).gone == [TaskKey("1")])
+        #expect(practice.simulation.requests.total - before == 2 * once)
     }
 
     @Test func `a changed item that moves to a page already read is listed among the changes`() async throws {
@@ -104,16 +100,15 @@ import Testing
             "path": "page", "items": "items", "paging": ["by": "page", "size": 2, "size_parameter": "per_page"],
             "since": ["parameter": "updated_since", "field": "updated_at"],
         ]
-        try await practice.source(settings) { source in
-            let first = try await source.list(from: LastPoll())
-            await practice.clock.advance(by: .seconds(600))
-            for id in 1...6 { api.change(id) { $0.state = "closed" } }
-            // The first issue is removed after each page: the third and the sixth are on no page of the first pass.
-            api.quirks = [.shrinking]
-            let part = try await source.list(from: LastPoll(first))
-            #expect(part.coverage == .part)
-            #expect(part.listing.entries.contains { $0.key.text == "6" }, "\(part.listing.entries.map(\.key.text))")
-        }
+        let source = try await practice.source(settings)
+        let first = try await source.list(from: LastPoll())
+        await practice.clock.advance(by: .seconds(600))
+        for id in 1...6 { api.change(id) { $0.state = "closed" } }
+        // The first issue is removed after each page: the third and the sixth are on no page of the first pass.
+        api.quirks = [.shrinking]
+        let part = try await source.list(from: LastPoll(first))
+        #expect(part.coverage == .part)
+        #expect(part.listing.entries.contains { $0.key.text == "6" }, "\(part.listing.entries.map(\.key.text))")
     }
 
     /// Settings of a source that asks for changes, page by page.
@@ -128,32 +123,30 @@ import Testing
 
     @Test func `several pages are read again only if the next poll asks for later changes`() async throws {
         for number in 1...4 { api.add("issue \(number)") }
-        try await practice.source(Self.changes(size: 2, overlap: 3_600_000_000)) { source in
-            var latest = try await source.list(from: LastPoll())
-            for (isChanged, requests) in [(false, 2), (true, 4), (false, 2)] {
-                await practice.clock.advance(by: .seconds(600))
-                if isChanged { api.change(2) { $0.state = "closed" } }
-                let asked = practice.simulation.requests.total
-                latest = try await source.list(from: LastPoll(latest))
-                #expect(latest.coverage == .part && latest.listing.entries.count == 4)
-                #expect(practice.simulation.requests.total - asked == requests)
-            }
+        let source = try await practice.source(Self.changes(size: 2, overlap: 3_600_000_000))
+        var latest = try await source.list(from: LastPoll())
+        for (isChanged, requests) in [(false, 2), (true, 4), (false, 2)] {
+            await practice.clock.advance(by: .seconds(600))
+            if isChanged { api.change(2) { $0.state = "closed" } }
+            let asked = practice.simulation.requests.total
+            latest = try await source.list(from: LastPoll(latest))
+            #expect(latest.coverage == .part && latest.listing.entries.count == 4)
+            #expect(practice.simulation.requests.total - asked == requests)
         }
     }
 
     @Test func `one page of changes is read once`() async throws {
         for number in 1...4 { api.add("issue \(number)") }
-        try await practice.source(Self.changes(size: 3, overlap: 0)) { source in
-            let first = try await source.list(from: LastPoll())
-            await practice.clock.advance(by: .seconds(600))
-            api.change(2) { $0.state = "closed" }
-            let part = try await source.list(from: LastPoll(first))
-            await practice.clock.advance(by: .seconds(600))
-            let asked = practice.simulation.requests.total
-            let next = try await source.list(from: LastPoll(part))
-            #expect(next.listing.entries.map(\.key.text) == ["2"])
-            #expect(practice.simulation.requests.total - asked == 1)
-        }
+        let source = try await practice.source(Self.changes(size: 3, overlap: 0))
+        let first = try await source.list(from: LastPoll())
+        await practice.clock.advance(by: .seconds(600))
+        api.change(2) { $0.state = "closed" }
+        let part = try await source.list(from: LastPoll(first))
+        await practice.clock.advance(by: .seconds(600))
+        let asked = practice.simulation.requests.total
+        let next = try await source.list(from: LastPoll(part))
+        #expect(next.listing.entries.map(\.key.text) == ["2"])
+        #expect(practice.simulation.requests.total - asked == 1)
     }
 
     @Test(arguments: [0, 0.0, "0", "", .null, false, [], [:]] as [JSON])
@@ -211,13 +204,12 @@ import Testing
 
     @Test func `a failed second reading removes no items`() async throws {
         for number in 1...5 { api.add("issue \(number)") }
-        try await practice.source(Self.ways[0]) { source in
-            let first = try await source.list(from: LastPoll())
-            api.remove(1)
-            practice.simulation.faults.add(.badGateway, skip: 2)
-            let failure = await failure { _ = try await source.list(from: LastPoll(known: known(first.listing))) }
-            #expect(failure?.reason == .gateway)
-        }
+        let source = try await practice.source(Self.ways[0])
+        let first = try await source.list(from: LastPoll())
+        api.remove(1)
+        practice.simulation.faults.add(.badGateway, skip: 2)
+        let failure = await failure { _ = try await source.list(from: LastPoll(known: known(first.listing))) }
+        #expect(failure?.reason == .gateway)
     }
 
     @Test func `a list that is too large in total is refused, with the setting to raise`() async throws {

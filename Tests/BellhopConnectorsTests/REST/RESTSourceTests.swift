@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-@Suite struct RESTSourceTests {
+@Suite(.closing) struct RESTSourceTests {
     let practice = WebPractice()
     var api: SimulatedAPI { practice.api }
 
@@ -24,13 +24,12 @@ import Testing
                 "nothing": "a.b",
             ],
         ]
-        let snapshot = try await practice.source(settings) { source in
-            let listing = try await source.list(from: LastPoll()).listing
-            let details = try await source.details(of: [TaskKey("1"), TaskKey("9")], in: listing)
-            #expect(details.departures == [TaskKey("9"): .unknown])
-            #expect(source.scope.instance.hasSuffix("/rest/v1/list"))
-            return try #require(details.snapshots[TaskKey("1")])
-        }
+        let source = try await practice.source(settings)
+        let listing = try await source.list(from: LastPoll()).listing
+        let details = try await source.details(of: [TaskKey("1"), TaskKey("9")], in: listing)
+        #expect(details.departures == [TaskKey("9"): .unknown])
+        #expect(source.scope.instance.hasSuffix("/rest/v1/list"))
+        let snapshot = try #require(details.snapshots[TaskKey("1")])
         #expect(id == 1)
         #expect(snapshot.number == "1" && snapshot.title == "Fan broken")
         #expect(snapshot.className == "issue" && snapshot.type == "")
@@ -229,24 +228,22 @@ import Testing
         let failure = await practice.failure(settings)
         #expect(failure?.reason == .badAnswer && failure?.message.contains("has changed meanwhile") == true)
         api.quirks = [.missesPages]
-        try await practice.source(settings) { source in
-            practice.simulation.faults.add(.status(404, body: "{}"), skip: 1, times: 2)
-            #expect(await BellhopConnectorsTests.failure { _ = try await source.list(from: LastPoll()) }?.reason == .goneOrHidden)
-        }
+        let source = try await practice.source(settings)
+        practice.simulation.faults.add(.status(404, body: "{}"), skip: 1, times: 2)
+        #expect(await BellhopConnectorsTests.failure { _ = try await source.list(from: LastPoll()) }?.reason == .goneOrHidden)
     }
 
     @Test func `a number too large for a double and a byte order mark are accepted`() async throws {
         let body =
             "\u{FEFF}" + #"[{"id": 1, "n": 1e999, "title": "a"}, {"id": 12345678901234567890123456789, "n": 2, "title": "b"}]"#
         practice.simulation.faults.add(.status(200, body: body), times: nil)
-        try await practice.source(["path": "list", "fields": ["n": "n", "m": ["path": "n", "type": "double"]]]) { source in
-            let listing = try await source.list(from: LastPoll()).listing
-            let keys = listing.entries.map(\.key)
-            #expect(keys.map(\.text) == ["1", "12345678901234567890123456789"])
-            let snapshots = try await source.details(of: keys, in: listing).snapshots
-            #expect(snapshots[keys[0]]?.fields == ["n": "1e999", "m": .null])
-            #expect(snapshots[keys[1]]?.fields == ["n": "2", "m": 2.0])
-        }
+        let source = try await practice.source(["path": "list", "fields": ["n": "n", "m": ["path": "n", "type": "double"]]])
+        let listing = try await source.list(from: LastPoll()).listing
+        let keys = listing.entries.map(\.key)
+        #expect(keys.map(\.text) == ["1", "12345678901234567890123456789"])
+        let snapshots = try await source.details(of: keys, in: listing).snapshots
+        #expect(snapshots[keys[0]]?.fields == ["n": "1e999", "m": .null])
+        #expect(snapshots[keys[1]]?.fields == ["n": "2", "m": 2.0])
     }
 
     @Test func `more pages than allowed fail the poll`() async {

@@ -1,13 +1,12 @@
 import BellhopCore
 import BellhopTesting
 import Simulator
-import Synchronization
 import Testing
 
 @testable import BellhopConnectors
 
 /// The receivers for chats, over HTTP against simulated chats with the limits and errors of the real ones.
-@Suite(.timeLimit(.minutes(5))) struct ChatReceiverTests {
+@Suite(.timeLimit(.minutes(5)), .closing) struct ChatReceiverTests {
     /// A chat with the settings of a connection to it.
     struct Chat: Sendable, CustomTestStringConvertible {
         var kind: String
@@ -73,13 +72,12 @@ import Testing
         }
     }
 
-    private func open(_ chat: Chat, _ body: @escaping @Sendable (Sender) async throws -> Void) async throws {
+    private func open(_ chat: Chat) async throws -> Sender {
         let simulation = Simulation(now: { SampleDelivery.now.microseconds })
-        try await SimulatorServer(simulation).serve { base in
-            let connectors = try await Connectors(
-                connections: [("ops", chat.kind, Settings(chat.settings(base)))], sources: [], environment: .sample())
-            try await connectors.inUse { try await body(Sender(simulation.chats, $0)) }
-        }
+        let base = try await simulation.serve()
+        let connectors = try await Connectors(
+            connections: [("ops", chat.kind, Settings(chat.settings(base)))], sources: [], environment: .sample())
+        return Sender(simulation.chats, connectors.untilTestEnds())
     }
 
     private static func message(_ title: String, thread: String? = nil, update: Bool = false) -> Message {
@@ -88,17 +86,16 @@ import Testing
 
     @Test(arguments: Chat.all) func `a message arrives, whatever it contains and however long it is`(_ chat: Chat) async throws {
         // Discord takes five in two seconds.
-        try await open(chat) { sender in
-            try await sender.send(SampleMessage.full)
-            try await sender.send(MessageMaker.everywhere(HostileTexts.all.joined(separator: " ")))
-            try await sender.send(MessageMaker.everywhere(HostileTexts.long))
-            var long = MessageMaker.everywhere(String(repeating: "<&*é ", count: 20_000))
-            long.fields = Array(repeating: long.fields[0], count: 60)
-            long.sections = Array(repeating: long.sections[0], count: 60)
-            try await sender.send(long)
-            try await sender.send(Message(title: []))
-            #expect(sender.chats.messages.count == 5)
-        }
+        let sender = try await open(chat)
+        try await sender.send(SampleMessage.full)
+        try await sender.send(MessageMaker.everywhere(HostileTexts.all.joined(separator: " ")))
+        try await sender.send(MessageMaker.everywhere(HostileTexts.long))
+        var long = MessageMaker.everywhere(String(repeating: "<&*é ", count: 20_000))
+        long.fields = Array(repeating: long.fields[0], count: 60)
+        long.sections = Array(repeating: long.sections[0], count: 60)
+        try await sender.send(long)
+        try await sender.send(Message(title: []))
+        #expect(sender.chats.messages.count == 5)
     }
 
     @Test
@@ -106,101 +103,92 @@ import Testing
         async throws
     {
         let words = (0..<4000).map { $0.isMultiple(of: 2) ? Message.Inline.strong([.text("a")]) : .text("b") }
-        try await open(.teams) { sender in
-            try await sender.send(Message(title: [.text("Title")], text: [.paragraph(words)]))
-            #expect(sender.chats.messages.count == 1)
-        }
+        let sender = try await open(.teams)
+        try await sender.send(Message(title: [.text("Title")], text: [.paragraph(words)]))
+        #expect(sender.chats.messages.count == 1)
     }
 
     @Test(arguments: Chat.all)
     func `later messages of a thread answer the first one where the chat can`(_ chat: Chat) async throws {
-        try await open(chat) { sender in
-            for title in ["one", "two", "three"] { try await sender.send(Self.message(title, thread: "INC1")) }
-            try await sender.send(Self.message("other", thread: "INC2"))
-            let messages = sender.chats.messages
-            #expect(messages.count == 4)
-            let first = messages[0].id
-            switch chat.kind {
-            case "googlechat": #expect(messages.map(\.thread) == ["INC1", "INC1", "INC1", "INC2"])
-            case _ where chat.answersThreads: #expect(messages.map(\.thread) == [nil, first, first, nil])
-            default: #expect(messages.allSatisfy { $0.thread == nil })
-            }
+        let sender = try await open(chat)
+        for title in ["one", "two", "three"] { try await sender.send(Self.message(title, thread: "INC1")) }
+        try await sender.send(Self.message("other", thread: "INC2"))
+        let messages = sender.chats.messages
+        #expect(messages.count == 4)
+        let first = messages[0].id
+        switch chat.kind {
+        case "googlechat": #expect(messages.map(\.thread) == ["INC1", "INC1", "INC1", "INC2"])
+        case _ where chat.answersThreads: #expect(messages.map(\.thread) == [nil, first, first, nil])
+        default: #expect(messages.allSatisfy { $0.thread == nil })
         }
     }
 
     @Test(arguments: Chat.all)
     func `a chat that shows threads gives a reference to the first message of a conversation`(_ chat: Chat) async throws {
-        try await open(chat) { sender in
-            try await sender.send(Self.message("one", thread: "INC1"))
-            #expect(sender.firstMessages.count == (chat.answersThreads || chat.updates || chat.kind == "googlechat" ? 1 : 0))
-        }
+        let sender = try await open(chat)
+        try await sender.send(Self.message("one", thread: "INC1"))
+        #expect(sender.firstMessages.count == (chat.answersThreads || chat.updates || chat.kind == "googlechat" ? 1 : 0))
     }
 
     @Test(arguments: Chat.all.filter(\.updates))
     func `an update replaces the first message of its thread`(_ chat: Chat) async throws {
-        try await open(chat) { sender in
-            try await sender.send(Self.message("one", thread: "INC1"))
-            try await sender.send(Self.message("two", thread: "INC1", update: true))
-            try await sender.send(Self.message("three", thread: "INC1", update: true))
-            #expect(sender.chats.messages.count == 1)
-            #expect(sender.chats.messages.first?.edits == 2)
-            #expect(sender.chats.messages.first?.body.text.contains("three") == true)
-        }
+        let sender = try await open(chat)
+        try await sender.send(Self.message("one", thread: "INC1"))
+        try await sender.send(Self.message("two", thread: "INC1", update: true))
+        try await sender.send(Self.message("three", thread: "INC1", update: true))
+        #expect(sender.chats.messages.count == 1)
+        #expect(sender.chats.messages.first?.edits == 2)
+        #expect(sender.chats.messages.first?.body.text.contains("three") == true)
     }
 
     @Test(arguments: Chat.all.filter(\.updates)) func `an update arrives, however long its text is`(_ chat: Chat) async throws {
-        try await open(chat) { sender in
-            try await sender.send(Self.message("one", thread: "INC1"))
-            var long = MessageMaker.everywhere(String(repeating: "<&語é ", count: 20_000))
-            (long.thread, long.update) = ("INC1", true)
-            try await sender.send(long)
-            #expect(sender.chats.messages.map(\.edits) == [1])
-        }
+        let sender = try await open(chat)
+        try await sender.send(Self.message("one", thread: "INC1"))
+        var long = MessageMaker.everywhere(String(repeating: "<&語é ", count: 20_000))
+        (long.thread, long.update) = ("INC1", true)
+        try await sender.send(long)
+        #expect(sender.chats.messages.map(\.edits) == [1])
     }
 
     @Test(arguments: Chat.all.filter(\.updates), [true, false])
     func `a deleted first message begins a new conversation`(_ chat: Chat, _ update: Bool) async throws {
-        try await open(chat) { sender in
-            try await sender.send(Self.message("one", thread: "INC1"))
-            let old = try #require(sender.chats.messages.first?.id)
-            sender.chats.delete(old)
-            let receipt = try await sender.send(Self.message("two", thread: "INC1", update: update))
-            #expect(sender.chats.messages.count == 1)
-            #expect(sender.chats.messages.first?.thread == nil)
-            if update || chat.answersThreads { #expect(receipt.conversation?.firstMessage != nil) }
-            try await sender.send(Self.message("three", thread: "INC1", update: true))
-            #expect(sender.chats.messages.count == 1)
-        }
+        let sender = try await open(chat)
+        try await sender.send(Self.message("one", thread: "INC1"))
+        let old = try #require(sender.chats.messages.first?.id)
+        sender.chats.delete(old)
+        let receipt = try await sender.send(Self.message("two", thread: "INC1", update: update))
+        #expect(sender.chats.messages.count == 1)
+        #expect(sender.chats.messages.first?.thread == nil)
+        if update || chat.answersThreads { #expect(receipt.conversation?.firstMessage != nil) }
+        try await sender.send(Self.message("three", thread: "INC1", update: true))
+        #expect(sender.chats.messages.count == 1)
     }
 
     @Test func `in a channel of Slack that takes no replies, each message of a thread stands by itself`() async throws {
         var chat = Chat.slack
         chat.settings = { ["url": .string($0 + "/slack/api"), "token": "xoxb-SECRETSECRET", "channel": "C403"] }
-        try await open(chat) { sender in
-            for title in ["one", "two"] { try await sender.send(Self.message(title, thread: "INC1")) }
-            #expect(sender.chats.messages.map(\.thread) == [nil, nil])
-        }
+        let sender = try await open(chat)
+        for title in ["one", "two"] { try await sender.send(Self.message(title, thread: "INC1")) }
+        #expect(sender.chats.messages.map(\.thread) == [nil, nil])
     }
 
     @Test func `an update of a post that Discord has archived begins a new post`() async throws {
-        try await open(.forum) { sender in
-            try await sender.send(Self.message("one", thread: "INC1"))
-            sender.chats.archive(try #require(sender.chats.messages.first?.id))
-            try await sender.send(Self.message("two", thread: "INC1", update: true))
-            try await sender.send(Self.message("three", thread: "INC1", update: true))
-            #expect(sender.chats.messages.map(\.edits) == [0, 1])
-        }
+        let sender = try await open(.forum)
+        try await sender.send(Self.message("one", thread: "INC1"))
+        sender.chats.archive(try #require(sender.chats.messages.first?.id))
+        try await sender.send(Self.message("two", thread: "INC1", update: true))
+        try await sender.send(Self.message("three", thread: "INC1", update: true))
+        #expect(sender.chats.messages.map(\.edits) == [0, 1])
     }
 
     @Test(arguments: [true, false])
     func `a message of a thread whose post a person has locked in Discord begins a new post`(_ update: Bool) async throws {
-        try await open(.forum) { sender in
-            try await sender.send(Self.message("one", thread: "INC1"))
-            sender.chats.lock(try #require(sender.chats.messages.first?.id))
-            try await sender.send(Self.message("two", thread: "INC1", update: update))
-            try await sender.send(Self.message("three", thread: "INC1", update: true))
-            #expect(sender.chats.messages.map(\.edits) == [0, 1] && sender.chats.messages.allSatisfy { $0.thread == nil })
-        }
+        let sender = try await open(.forum)
+        try await sender.send(Self.message("one", thread: "INC1"))
+        sender.chats.lock(try #require(sender.chats.messages.first?.id))
+        try await sender.send(Self.message("two", thread: "INC1", update: update))
+        try await sender.send(Self.message("three", thread: "INC1", update: true))
+        #expect(sender.chats.messages.map(\.edits) == [0, 1] && sender.chats.messages.allSatisfy { $0.thread == nil })
     }
 
     /// Telegram counts the messages of each chat from 1, so the number of a message may also be that of another chat's.
@@ -208,38 +196,30 @@ import Testing
     func `a conversation of another chat begins anew in the chat that the settings name now`(
         _ chat: Chat, _ update: Bool
     ) async throws {
-        try await open(chat) { sender in
-            let own = try await sender.send(Self.message("own", thread: "INC1"))
-            var foreign = try #require(own.conversation?.firstMessage)
-            foreign["chat"] = "another"
-            sender.firstMessages["INC2"] = foreign
-            let receipt = try await sender.send(Self.message("moved", thread: "INC2", update: update))
-            #expect(receipt.conversation?.firstMessage?["chat"] == own.conversation?.firstMessage?["chat"])
-            #expect(sender.chats.messages.map(\.edits) == [0, 0] && sender.chats.messages.allSatisfy { $0.thread == nil })
-        }
+        let sender = try await open(chat)
+        let own = try await sender.send(Self.message("own", thread: "INC1"))
+        var foreign = try #require(own.conversation?.firstMessage)
+        foreign["chat"] = "another"
+        sender.firstMessages["INC2"] = foreign
+        let receipt = try await sender.send(Self.message("moved", thread: "INC2", update: update))
+        #expect(receipt.conversation?.firstMessage?["chat"] == own.conversation?.firstMessage?["chat"])
+        #expect(sender.chats.messages.map(\.edits) == [0, 0] && sender.chats.messages.allSatisfy { $0.thread == nil })
     }
 
     @Test(arguments: Chat.all.filter(\.updates))
     func `a conversation that began while the connection was one of Google Chat begins anew`(_ chat: Chat) async throws {
-        let first = Mutex(JSON?.none)
-        try await open(.googleChat) { sender in
-            let receipt = try await sender.send(Self.message("one", thread: "INC1"))
-            first.withLock { $0 = receipt.conversation?.firstMessage }
-        }
-        let reference = try #require(first.withLock { $0 })
-        try await open(chat) { sender in
-            sender.firstMessages["INC1"] = reference
-            let receipt = try await sender.send(Self.message("two", thread: "INC1", update: true))
-            #expect(receipt.conversation?.firstMessage != nil && sender.chats.messages.map(\.edits) == [0])
-        }
+        let first = try await open(.googleChat).send(Self.message("one", thread: "INC1"))
+        let sender = try await open(chat)
+        sender.firstMessages["INC1"] = try #require(first.conversation?.firstMessage)
+        let next = try await sender.send(Self.message("two", thread: "INC1", update: true))
+        #expect(next.conversation?.firstMessage != nil && sender.chats.messages.map(\.edits) == [0])
     }
 
     @Test func `an edit without a change succeeds`() async throws {
-        try await open(.telegram) { sender in
-            try await sender.send(Self.message("one", thread: "INC1"))
-            try await sender.send(Self.message("one", thread: "INC1", update: true))
-            #expect(sender.chats.messages.count == 1)
-        }
+        let sender = try await open(.telegram)
+        try await sender.send(Self.message("one", thread: "INC1"))
+        try await sender.send(Self.message("one", thread: "INC1", update: true))
+        #expect(sender.chats.messages.count == 1)
     }
 
     @Test(arguments: [
@@ -247,95 +227,85 @@ import Testing
         (.slack, ["user bellhop of team Acme"]), (.mattermost, []),
     ])
     func `the doctor tests a chat without sending a message`(_ chat: Chat, _ expected: [String]) async throws {
-        try await open(chat) { sender in
-            let found = await sender.connectors.examine(connection: "ops", ConnectionNeeds()).filter {
-                ["webhook", "token", "chat"].contains($0.subject)
-            }
-            #expect(found.map(\.text) == expected)
-            sender.chats.answer(of: chat.kind, next: .revoked)
-            let refused = await sender.connectors.examine(connection: "ops", ConnectionNeeds()).last
-            #expect(expected.isEmpty || refused?.state == .missing, "\(String(describing: refused))")
-            #expect(sender.chats.messages.isEmpty)
+        let sender = try await open(chat)
+        let found = await sender.connectors.examine(connection: "ops", ConnectionNeeds()).filter {
+            ["webhook", "token", "chat"].contains($0.subject)
         }
+        #expect(found.map(\.text) == expected)
+        sender.chats.answer(of: chat.kind, next: .revoked)
+        let refused = await sender.connectors.examine(connection: "ops", ConnectionNeeds()).last
+        #expect(expected.isEmpty || refused?.state == .missing, "\(String(describing: refused))")
+        #expect(sender.chats.messages.isEmpty)
     }
 
     @Test(arguments: Chat.all)
     func `a chat's refusal of too many messages rests the receiver for the stated time`(_ chat: Chat) async throws {
-        try await open(chat) { sender in
-            sender.chats.answer(of: chat.kind, next: .tooManyRequests(seconds: 7))
-            let failure = await sender.failure(of: SampleMessage.full)
-            // Google Chat names no time.
-            #expect(failure?.remedy == .rest(chat.kind == "googlechat" ? nil : .seconds(7)))
-            #expect(failure?.reason == .throttled)
-            #expect(sender.chats.messages.isEmpty)
-        }
+        let sender = try await open(chat)
+        sender.chats.answer(of: chat.kind, next: .tooManyRequests(seconds: 7))
+        let failure = await sender.failure(of: SampleMessage.full)
+        // Google Chat names no time.
+        #expect(failure?.remedy == .rest(chat.kind == "googlechat" ? nil : .seconds(7)))
+        #expect(failure?.reason == .throttled)
+        #expect(sender.chats.messages.isEmpty)
     }
 
     @Test func `Discord's wait has fractions of a second`() async throws {
-        try await open(.discord) { sender in
-            sender.chats.answer(of: "discord", next: .tooManyRequests(seconds: 0.65))
-            let failure = await sender.failure(of: SampleMessage.full)
-            #expect(failure?.remedy == .rest(.milliseconds(650)))
-        }
+        let sender = try await open(.discord)
+        sender.chats.answer(of: "discord", next: .tooManyRequests(seconds: 0.65))
+        let failure = await sender.failure(of: SampleMessage.full)
+        #expect(failure?.remedy == .rest(.milliseconds(650)))
     }
 
     @Test func `a limit of Discord on changes of old messages delays the update, and no new message`() async throws {
-        try await open(.discord) { sender in
-            try await sender.send(Self.message("one", thread: "INC1"))
-            sender.chats.refuseChanges(of: try #require(sender.chats.messages.first?.id))
-            let failure = await sender.failure(of: Self.message("two", thread: "INC1", update: true))
-            #expect(failure?.remedy == .retry(after: .seconds(600)) && failure?.reason == .throttled)
-            try await sender.send(Self.message("three"))
-            #expect(sender.chats.messages.map(\.edits) == [0, 0])
-        }
+        let sender = try await open(.discord)
+        try await sender.send(Self.message("one", thread: "INC1"))
+        sender.chats.refuseChanges(of: try #require(sender.chats.messages.first?.id))
+        let failure = await sender.failure(of: Self.message("two", thread: "INC1", update: true))
+        #expect(failure?.remedy == .retry(after: .seconds(600)) && failure?.reason == .throttled)
+        try await sender.send(Self.message("three"))
+        #expect(sender.chats.messages.map(\.edits) == [0, 0])
     }
 
     @Test func `a used-up rate limit of Discord rests the receiver before a message is refused`() async throws {
-        try await open(.discord) { sender in
-            for _ in 0..<5 { try await sender.send(SampleMessage.full) }
-            let failure = await sender.failure(of: SampleMessage.full)
-            #expect(failure?.message.contains("its rate limit is used up") == true)
-            #expect(failure?.remedy == .rest(.seconds(2)))
-            #expect(sender.chats.messages.count == 5)
-        }
+        let sender = try await open(.discord)
+        for _ in 0..<5 { try await sender.send(SampleMessage.full) }
+        let failure = await sender.failure(of: SampleMessage.full)
+        #expect(failure?.message.contains("its rate limit is used up") == true)
+        #expect(failure?.remedy == .rest(.seconds(2)))
+        #expect(sender.chats.messages.count == 5)
     }
 
     @Test(arguments: Chat.all, [SimulatedChats.ChatFault.revoked, .noChat])
     func `a revoked token and a chat that is gone pause the receiver`(
         _ chat: Chat, _ trouble: SimulatedChats.ChatFault
     ) async throws {
-        try await open(chat) { sender in
-            sender.chats.answer(of: chat.kind, next: trouble)
-            let failure = try #require(await sender.failure(of: SampleMessage.full))
-            #expect(failure.remedy == .pauseReceiver, "\(failure)")
-            #expect([.unauthenticated, .forbidden, .goneOrHidden].contains(failure.reason), "\(failure)")
-            #expect(failure.message.hasPrefix("ops (127.0.0.1:"))
-        }
+        let sender = try await open(chat)
+        sender.chats.answer(of: chat.kind, next: trouble)
+        let failure = try #require(await sender.failure(of: SampleMessage.full))
+        #expect(failure.remedy == .pauseReceiver, "\(failure)")
+        #expect([.unauthenticated, .forbidden, .goneOrHidden].contains(failure.reason), "\(failure)")
+        #expect(failure.message.hasPrefix("ops (127.0.0.1:"))
     }
 
     @Test(arguments: [Chat.mattermost, .googleChat, .telegram, .teams, .slack])
     func `an answer of 200 with an error is a failure`(_ chat: Chat) async throws {
-        try await open(chat) { sender in
-            sender.chats.answer(of: chat.kind, next: .hiddenError)
-            let failure = await sender.failure(of: SampleMessage.full)
-            #expect(failure != nil)
-            if chat.kind == "teams" { #expect(failure?.remedy == .rest(nil)) }
-            if chat.kind == "slack" { #expect(failure?.remedy == .retry(after: nil)) }
-        }
+        let sender = try await open(chat)
+        sender.chats.answer(of: chat.kind, next: .hiddenError)
+        let failure = await sender.failure(of: SampleMessage.full)
+        #expect(failure != nil)
+        if chat.kind == "teams" { #expect(failure?.remedy == .rest(nil)) }
+        if chat.kind == "slack" { #expect(failure?.remedy == .retry(after: nil)) }
     }
 
     @Test func `Telegram accepts a chat's number or name, and a missing chat is reported with a remedy`() async throws {
         var chat = Chat.telegram
         chat.settings = { ["url": .string($0 + "/telegram"), "token": .string(Chat.telegramToken), "chat": "@some_channel"] }
-        try await open(chat) { sender in
-            try await sender.send(SampleMessage.full)
-            #expect(sender.chats.messages.first?.place == "@some_channel")
-        }
+        let sender = try await open(chat)
+        try await sender.send(SampleMessage.full)
+        #expect(sender.chats.messages.first?.place == "@some_channel")
         chat.settings = { ["url": .string($0 + "/telegram"), "token": .string(Chat.telegramToken), "chat": "-100404"] }
-        try await open(chat) { sender in
-            let failure = await sender.failure(of: SampleMessage.full)
-            #expect(failure?.message.contains("Add the bot to the chat") == true)
-        }
+        let failure = try await open(chat).failure(of: SampleMessage.full)
+        #expect(failure?.message.contains("Add the bot to the chat") == true)
     }
 
     struct WrongSettings: Sendable, CustomTestStringConvertible {

@@ -6,7 +6,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// The messages of one conversation, sent to a receiver that supports threads, updates and resolving.
-@Suite(.timeLimit(.minutes(5))) struct ConversationTests {
+@Suite(.timeLimit(.minutes(5)), .closing) struct ConversationTests {
     private struct AbleReceiver: HookReceiver {
         static let kind = "able"
         static let summary = "A receiver that can do everything."
@@ -41,15 +41,12 @@ import Testing
         func reference(in response: HTTPResponse) -> JSON? { (try? JSON.parse(response.body))?["id"] }
     }
 
-    private func withReceiver(
-        settings: JSON.Object = [:], _ body: @escaping @Sendable (Receivers, HookConnection<AbleReceiver>) async throws -> Void
-    ) async throws {
+    private func receiver(settings: JSON.Object = [:]) async throws -> (Receivers, HookConnection<AbleReceiver>) {
         let simulation = Simulation(now: { SampleDelivery.now.microseconds })
-        try await SimulatorServer(simulation).serve { base in
-            let all = JSON.Object(["url": .string(base + "/webhook/able")], with: settings)
-            let connection = try HookConnection<AbleReceiver>(name: "able", settings: Settings(all), in: .sample())
-            try await connection.inUse { try await body(simulation.receivers, $0) }
-        }
+        let base = try await simulation.serve()
+        let all = JSON.Object(["url": .string(base + "/webhook/able")], with: settings)
+        let connection = try HookConnection<AbleReceiver>(name: "able", settings: Settings(all), in: .sample())
+        return (simulation.receivers, connection.untilTestEnds())
     }
 
     private func send(
@@ -64,58 +61,53 @@ import Testing
     }
 
     @Test func `the first message begins a conversation, later ones answer it, and the last one ends it`() async throws {
-        try await withReceiver { receivers, connection in
-            receivers.setAnswer(of: "able", status: 200, body: #"{"id": 7}"#)
-            var message = Message(title: [.text("A")], thread: "INC1")
-            let began = try await send(message, over: connection)
-            #expect(began.conversation == ConversationChange("INC1", firstMessage: 7))
-            let answered = try await send(message, after: 7, over: connection)
-            #expect(answered.conversation == nil)
-            message.update = true
-            _ = try await send(message, after: 7, over: connection)
-            message.resolve = true
-            let ended = try await send(message, after: 7, over: connection)
-            #expect(ended.conversation == ConversationChange("INC1", firstMessage: nil))
-            #expect(
-                try Self.sent(receivers) == [
-                    ["text": "A"], ["text": "A", "reply_to": 7], ["text": "A", "reply_to": 7], ["text": "A", "closes": 7],
-                ])
-        }
+        let (receivers, connection) = try await receiver()
+        receivers.setAnswer(of: "able", status: 200, body: #"{"id": 7}"#)
+        var message = Message(title: [.text("A")], thread: "INC1")
+        let began = try await send(message, over: connection)
+        #expect(began.conversation == ConversationChange("INC1", firstMessage: 7))
+        let answered = try await send(message, after: 7, over: connection)
+        #expect(answered.conversation == nil)
+        message.update = true
+        _ = try await send(message, after: 7, over: connection)
+        message.resolve = true
+        let ended = try await send(message, after: 7, over: connection)
+        #expect(ended.conversation == ConversationChange("INC1", firstMessage: nil))
+        #expect(
+            try Self.sent(receivers) == [
+                ["text": "A"], ["text": "A", "reply_to": 7], ["text": "A", "reply_to": 7], ["text": "A", "closes": 7],
+            ])
     }
 
     @Test func `a message replaces the first one where the settings allow it`() async throws {
-        try await withReceiver(settings: ["mode": "any"]) { receivers, connection in
-            _ = try await send(Message(title: [.text("A")], thread: "INC1", update: true), after: 7, over: connection)
-            #expect(try Self.sent(receivers) == [["text": "A", "replaces": 7]])
-        }
+        let (receivers, connection) = try await receiver(settings: ["mode": "any"])
+        _ = try await send(Message(title: [.text("A")], thread: "INC1", update: true), after: 7, over: connection)
+        #expect(try Self.sent(receivers) == [["text": "A", "replaces": 7]])
     }
 
     @Test func `messages without a thread begin no conversation`() async throws {
-        try await withReceiver { receivers, connection in
-            receivers.setAnswer(of: "able", status: 200, body: #"{"id": 7}"#)
-            let receipt = try await send(Message(title: [.text("A")]), over: connection)
-            #expect(receipt.conversation == nil)
-        }
+        let (receivers, connection) = try await receiver()
+        receivers.setAnswer(of: "able", status: 200, body: #"{"id": 7}"#)
+        let receipt = try await send(Message(title: [.text("A")]), over: connection)
+        #expect(receipt.conversation == nil)
     }
 
     @Test func `a deleted first message begins a new conversation in the same attempt`() async throws {
-        try await withReceiver { receivers, connection in
-            receivers.setAnswers(of: "able", [(404, "{}"), (200, #"{"id": 8}"#)])
-            let receipt = try await send(Message(title: [.text("A")], thread: "INC1"), after: 7, over: connection)
-            #expect(receipt.conversation == ConversationChange("INC1", firstMessage: 8))
-            #expect(try Self.sent(receivers) == [["text": "A", "reply_to": 7], ["text": "A"]])
-        }
+        let (receivers, connection) = try await receiver()
+        receivers.setAnswers(of: "able", [(404, "{}"), (200, #"{"id": 8}"#)])
+        let receipt = try await send(Message(title: [.text("A")], thread: "INC1"), after: 7, over: connection)
+        #expect(receipt.conversation == ConversationChange("INC1", firstMessage: 8))
+        #expect(try Self.sent(receivers) == [["text": "A", "reply_to": 7], ["text": "A"]])
     }
 
     @Test func `a receiver's own errors and waits are recognized`() async throws {
-        try await withReceiver { receivers, connection in
-            let message = Message(title: [.text("A")], thread: "INC1")
-            receivers.setAnswer(of: "able", status: 200, body: #"{"id": 7, "error": "no_room"}"#)
-            await #expect(throws: Failure.self) { try await send(message, over: connection) }
-            receivers.setAnswer(of: "able", status: 429, body: #"{"wait": 42}"#)
-            let failure = await #expect(throws: Failure.self) { try await send(message, over: connection) }
-            #expect(failure?.remedy == .rest(.seconds(42)))
-        }
+        let (receivers, connection) = try await receiver()
+        let message = Message(title: [.text("A")], thread: "INC1")
+        receivers.setAnswer(of: "able", status: 200, body: #"{"id": 7, "error": "no_room"}"#)
+        await #expect(throws: Failure.self) { try await send(message, over: connection) }
+        receivers.setAnswer(of: "able", status: 429, body: #"{"wait": 42}"#)
+        let failure = await #expect(throws: Failure.self) { try await send(message, over: connection) }
+        #expect(failure?.remedy == .rest(.seconds(42)))
     }
 
     @Test func `long keys of threads stay different in Google Chat, and within its limit`() throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Faulty answers, for every kind of receiver over HTTP.
-@Suite(.timeLimit(.minutes(5))) struct FaultyAnswerTests {
+@Suite(.timeLimit(.minutes(5)), .closing) struct FaultyAnswerTests {
     struct Kind: Sendable, CustomTestStringConvertible {
         var name: String
         var settings: @Sendable (String) -> JSON.Object
@@ -42,7 +42,7 @@ import Testing
     func `half an answer, another protocol and an error are reported in one sentence, and the delivery is retried`(
         _ kind: Kind, _ answer: FaultyServer.Answer
     ) async throws {
-        let found = try await FaultyServer.serve(answer) { try await failure(kind, at: $0) }
+        let found = try await failure(kind, at: FaultyServer.serve(answer))
         #expect((found == nil) == (kind.name == "webhook" && answer == .half), "\(found?.message ?? "")")
         checkSentence(found, kind)
         #expect(found?.remedy != .giveUp, "\(found?.message ?? "")")
@@ -52,7 +52,7 @@ import Testing
     func `an answer that breaks the rules of HTTP is reported in one sentence, and the delivery is retried`(
         _ kind: Kind, _ answer: FaultyServer.Answer
     ) async throws {
-        let found = try await FaultyServer.serve(answer) { try await failure(kind, at: $0) }
+        let found = try await failure(kind, at: FaultyServer.serve(answer))
         let isSettled = kind.name == "webhook" && [.wrongChunks, .damaged].contains(answer)
         #expect((found == nil) == isSettled, "\(found?.message ?? "")")
         checkSentence(found, kind)
@@ -66,7 +66,7 @@ import Testing
     @Test(arguments: kinds)
     func `waiting for an answer that arrives byte by byte ends at the timeout`(_ kind: Kind) async throws {
         // The beginning of the answer must come in time, also on a busy machine.
-        let found = try await FaultyServer.serve(.drip) { try await failure(kind, at: $0, ["timeout": 2_000_000]) }
+        let found = try await failure(kind, at: FaultyServer.serve(.drip), ["timeout": 2_000_000])
         #expect((found == nil) == (kind.name == "webhook"), "\(found?.message ?? "")")
         checkSentence(found, kind)
         #expect(found == nil || found?.message.contains("did not finish its answer within 2 s") == true)
@@ -115,7 +115,7 @@ import Testing
     func `answers of 100 MB and pages instead of answers are reported in one sentence`(
         _ kind: Kind, _ answer: FaultyServer.Answer
     ) async throws {
-        let found = try await FaultyServer.serve(answer) { try await failure(kind, at: $0) }
+        let found = try await failure(kind, at: FaultyServer.serve(answer))
         #expect((found == nil) == (kind.name == "webhook"), "\(found?.message ?? "")")
         checkSentence(found, kind)
         // Another answer may come the next time.
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: kinds) func `a refusal whose body is cut is retried, because the body says why`(_ kind: Kind) async throws {
-        let found = try await FaultyServer.serve(.halfRefusal) { try await failure(kind, at: $0) }
+        let found = try await failure(kind, at: FaultyServer.serve(.halfRefusal))
         checkSentence(found, kind)
         // A webhook's failure depends on the status alone.
         let decides = found?.remedy == .giveUp || found?.remedy == .pauseReceiver
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: kinds) func `a 503 with a huge body rests the receiver for its Retry-After`(_ kind: Kind) async throws {
-        let found = try await FaultyServer.serve(.hugeError) { try await failure(kind, at: $0) }
+        let found = try await failure(kind, at: FaultyServer.serve(.hugeError))
         checkSentence(found, kind)
         #expect(found?.remedy == .rest(.seconds(7)), "\(found?.message ?? "")")
     }
@@ -142,9 +142,8 @@ import Testing
     func `an untrusted certificate is reported in one sentence, and nothing is sent`(
         _ kind: Kind
     ) async throws {
-        let found = try await TLSServer.serve { server in
-            try await failure(kind, at: "https://localhost:\(server.port)")
-        }
+        let server = try await TLSServer.serve()
+        let found = try await failure(kind, at: "https://localhost:\(server.port)")
         checkSentence(found, kind)
         #expect(found?.message.contains("certificate") == true, "\(found?.message ?? "")")
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// PagerDuty and Opsgenie over HTTP.
-@Suite(.timeLimit(.minutes(5))) struct PagerTests {
+@Suite(.timeLimit(.minutes(5)), .closing) struct PagerTests {
     private static let pagerDutyKey = "R0123456789ABCDEF0123456789ABCDE"
     private static let opsgenieKey = "eb243592-faa2-4ba2-a551-1afdf565c889"
 
@@ -30,28 +30,26 @@ import Testing
     @Test(arguments: both)
     func `messages of one thread are one alert, which is acknowledged and closed by its key`(_ pager: Pager) async throws {
         let practice = pager.practice
-        try await practice.open { connectors in
-            _ = try await practice.send(message("It burns"), over: connectors)
-            _ = try await practice.send(message("It still burns"), occasion: "e2", over: connectors)
-            #expect(practice.services.alerts.map(\.messages.count) == [2])
-            let arguments: JSON.Object = ["thread": "servicenow/incident/9d38"]
-            _ = try await practice.perform("acknowledge", .values(arguments), occasion: "e3", over: connectors)
-            #expect(practice.services.alerts.map(\.condition) == [.acknowledged])
-            _ = try await practice.send(message("Out", resolve: true), occasion: "e4", over: connectors)
-            #expect(practice.services.alerts.map(\.condition) == [.closed])
-            _ = try await practice.send(message("It burns again"), occasion: "e5", over: connectors)
-            #expect(practice.services.alerts.map(\.condition) == [.closed, .open])
-            #expect(Set(practice.services.alerts.map(\.key)) == ["servicenow/incident/9d38"])
-        }
+        let connectors = try await practice.open()
+        _ = try await practice.send(message("It burns"), over: connectors)
+        _ = try await practice.send(message("It still burns"), occasion: "e2", over: connectors)
+        #expect(practice.services.alerts.map(\.messages.count) == [2])
+        let arguments: JSON.Object = ["thread": "servicenow/incident/9d38"]
+        _ = try await practice.perform("acknowledge", .values(arguments), occasion: "e3", over: connectors)
+        #expect(practice.services.alerts.map(\.condition) == [.acknowledged])
+        _ = try await practice.send(message("Out", resolve: true), occasion: "e4", over: connectors)
+        #expect(practice.services.alerts.map(\.condition) == [.closed])
+        _ = try await practice.send(message("It burns again"), occasion: "e5", over: connectors)
+        #expect(practice.services.alerts.map(\.condition) == [.closed, .open])
+        #expect(Set(practice.services.alerts.map(\.key)) == ["servicenow/incident/9d38"])
     }
 
     @Test(arguments: both)
     func `each delivery without a thread is its own alert, and a repeated attempt adds to it`(_ pager: Pager) async throws {
         let practice = pager.practice
-        try await practice.open { connectors in
-            for _ in 0..<2 { _ = try await practice.send(SampleMessage.full, over: connectors) }
-            _ = try await practice.send(SampleMessage.full, occasion: "e2", over: connectors)
-        }
+        let connectors = try await practice.open()
+        for _ in 0..<2 { _ = try await practice.send(SampleMessage.full, over: connectors) }
+        _ = try await practice.send(SampleMessage.full, occasion: "e2", over: connectors)
         #expect(practice.services.alerts.map(\.messages.count) == [2, 1])
         #expect(practice.services.alerts.first?.key == SampleDelivery.notify(SampleMessage.full).id.text)
     }
@@ -63,25 +61,23 @@ import Testing
         let opening = long
         long.resolve = true
         let closing = long
-        try await practice.open { connectors in
-            _ = try await practice.send(opening, over: connectors)
-            _ = try await practice.send(closing, occasion: "e2", over: connectors)
-        }
+        let connectors = try await practice.open()
+        _ = try await practice.send(opening, over: connectors)
+        _ = try await practice.send(closing, occasion: "e2", over: connectors)
         #expect(practice.services.alerts.map(\.condition) == [.closed])
         #expect(practice.services.alerts.allSatisfy { $0.key.count == 32 })
     }
 
     @Test(arguments: both) func `every pager accepts the largest and the most hostile messages`(_ pager: Pager) async throws {
         let practice = pager.practice
-        try await practice.open { connectors in
-            for (place, text) in HostileTexts.selection.enumerated() {
-                var message = MessageMaker.everywhere(text)
-                message.fields += (0..<100).map { .init(name: [.value("\(text.prefix(300)) \($0)")], value: [.value(text)]) }
-                message.thread = text.isEmpty ? nil : text
-                message.link = .init(label: text, address: "https://x.example/" + text.prefix(100))
-                let hostile = message
-                _ = try await practice.send(hostile, occasion: "e\(place)", over: connectors)
-            }
+        let connectors = try await practice.open()
+        for (place, text) in HostileTexts.selection.enumerated() {
+            var message = MessageMaker.everywhere(text)
+            message.fields += (0..<100).map { .init(name: [.value("\(text.prefix(300)) \($0)")], value: [.value(text)]) }
+            message.thread = text.isEmpty ? nil : text
+            message.link = .init(label: text, address: "https://x.example/" + text.prefix(100))
+            let hostile = message
+            _ = try await practice.send(hostile, occasion: "e\(place)", over: connectors)
         }
         #expect(practice.services.alerts.reduce(0) { $0 + $1.messages.count } == HostileTexts.selection.count)
     }
@@ -124,10 +120,8 @@ import Testing
 
     @Test func `an acknowledgement without a thread is refused`() async throws {
         let practice = Self.pagerDuty.practice
-        let found = try await practice.open { connectors in
-            await BellhopConnectorsTests.failure {
-                _ = try await practice.perform("acknowledge", .values(["thread": ""]), over: connectors)
-            }
+        let found = await failure {
+            _ = try await practice.perform("acknowledge", .values(["thread": ""]), over: practice.open())
         }
         #expect(found?.reason == .badArguments)
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// The examination of a receiver by `bellhop doctor`, without a message.
-@Suite(.timeLimit(.minutes(5))) struct ProbeTests {
+@Suite(.timeLimit(.minutes(5)), .closing) struct ProbeTests {
     private struct ProbedReceiver: HookReceiver {
         static let kind = "probed"
         static let summary = "A receiver with two probes."
@@ -29,15 +29,14 @@ import Testing
     /// The findings except the network's, and the bodies of the requests; all get this answer.
     private func probed(_ status: Int, _ body: String) async throws -> ([Finding], [String]) {
         let simulation = Simulation(now: { SampleDelivery.now.microseconds })
-        return try await SimulatorServer(simulation).serve { base in
-            simulation.receivers.setAnswer(of: "probed", status: status, body: body)
-            let settings = Settings(["url": .string(base + "/webhook/probed?key=SECRETSECRET1")])
-            let connection = try HookConnection<ProbedReceiver>(name: "probed", settings: settings, in: .sample())
-            let findings = await connection.examine(ConnectionNeeds())
-            try await connection.shutdown()
-            let bodies = simulation.receivers.received(by: "probed").map { String(decoding: $0.request.body, as: UTF8.self) }
-            return (findings.filter { $0.subject != "connection" }, bodies)
-        }
+        let base = try await simulation.serve()
+        simulation.receivers.setAnswer(of: "probed", status: status, body: body)
+        let settings = Settings(["url": .string(base + "/webhook/probed?key=SECRETSECRET1")])
+        let connection = try HookConnection<ProbedReceiver>(name: "probed", settings: settings, in: .sample())
+        let findings = await connection.examine(ConnectionNeeds())
+        try await connection.shutdown()
+        let bodies = simulation.receivers.received(by: "probed").map { String(decoding: $0.request.body, as: UTF8.self) }
+        return (findings.filter { $0.subject != "connection" }, bodies)
     }
 
     @Test func `each probe that succeeds is a finding with the service's answer`() async throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// ntfy and Matrix over HTTP.
-@Suite(.timeLimit(.minutes(5))) struct PushTests {
+@Suite(.timeLimit(.minutes(5)), .closing) struct PushTests {
     private static let token = "tk_SECRETSECRETSECRET"
     private static let room = "!AbCdEf:example.org"
 
@@ -52,11 +52,10 @@ import Testing
 
     @Test func `no message is too long for a notification, whatever its text`() async throws {
         let practice = ntfy
-        try await practice.open { connectors in
-            for (place, text) in HostileTexts.selection.enumerated() {
-                let message = MessageMaker.everywhere(text)
-                _ = try await practice.send(message, occasion: "e\(place)", over: connectors)
-            }
+        let connectors = try await practice.open()
+        for (place, text) in HostileTexts.selection.enumerated() {
+            let message = MessageMaker.everywhere(text)
+            _ = try await practice.send(message, occasion: "e\(place)", over: connectors)
         }
         #expect(practice.services.notifications.count == HostileTexts.selection.count)
         #expect(practice.services.notifications.allSatisfy { !$0.isAttachment })
@@ -133,9 +132,8 @@ import Testing
 
     @Test func `a repeated attempt sends no second message`() async throws {
         let practice = matrix
-        try await practice.open { connectors in
-            for _ in 0..<3 { _ = try await practice.send(SampleMessage.full, over: connectors) }
-        }
+        let connectors = try await practice.open()
+        for _ in 0..<3 { _ = try await practice.send(SampleMessage.full, over: connectors) }
         #expect(practice.services.events.count == 1)
     }
 
@@ -147,34 +145,33 @@ import Testing
         let first = message
         message.update = true
         let update = message
-        try await practice.open { connectors in
-            let began = try await practice.send(first, over: connectors)
-            let reference = try #require(began.conversation?.firstMessage)
-            let root = JSON.string(practice.services.events[0].id)
-            #expect(reference == ["event": root, "chat": .string(Self.room)])
-            _ = try await practice.send(first, occasion: "e2", after: reference, over: connectors)
-            _ = try await practice.send(update, occasion: "e3", after: reference, over: connectors)
-            let relations = practice.services.events.map { $0.content["m.relates_to"] }
-            #expect(
-                relations == [
-                    nil,
-                    ["rel_type": "m.thread", "event_id": root, "is_falling_back": true, "m.in_reply_to": ["event_id": root]],
-                    ["rel_type": "m.replace", "event_id": root],
-                ])
-            let edited = practice.services.events[2].content
-            #expect(
-                edited["m.new_content"]?["body"]
-                    == practice.services.events[0].content["body"].map { body in
-                        .string(
-                            (body.asString ?? "").replacing(
-                                SampleDelivery.notify(first).id.text,
-                                with: edited["m.new_content"]?["body"]?.asString?.suffix(32) ?? ""))
-                    })
-            #expect(edited["body"]?.asString?.hasPrefix("* ") == true)
-            // Only the new content has the mentions, so that an edit notifies nobody again.
-            #expect(edited["m.mentions"] == .object([:]))
-            #expect(edited["m.new_content"]?["m.mentions"] == ["user_ids": ["@ada:example.org"]])
-        }
+        let connectors = try await practice.open()
+        let began = try await practice.send(first, over: connectors)
+        let reference = try #require(began.conversation?.firstMessage)
+        let root = JSON.string(practice.services.events[0].id)
+        #expect(reference == ["event": root, "chat": .string(Self.room)])
+        _ = try await practice.send(first, occasion: "e2", after: reference, over: connectors)
+        _ = try await practice.send(update, occasion: "e3", after: reference, over: connectors)
+        let relations = practice.services.events.map { $0.content["m.relates_to"] }
+        #expect(
+            relations == [
+                nil,
+                ["rel_type": "m.thread", "event_id": root, "is_falling_back": true, "m.in_reply_to": ["event_id": root]],
+                ["rel_type": "m.replace", "event_id": root],
+            ])
+        let edited = practice.services.events[2].content
+        #expect(
+            edited["m.new_content"]?["body"]
+                == practice.services.events[0].content["body"].map { body in
+                    .string(
+                        (body.asString ?? "").replacing(
+                            SampleDelivery.notify(first).id.text,
+                            with: edited["m.new_content"]?["body"]?.asString?.suffix(32) ?? ""))
+                })
+        #expect(edited["body"]?.asString?.hasPrefix("* ") == true)
+        // Only the new content has the mentions, so that an edit notifies nobody again.
+        #expect(edited["m.mentions"] == .object([:]))
+        #expect(edited["m.new_content"]?["m.mentions"] == ["user_ids": ["@ada:example.org"]])
     }
 
     @Test(arguments: [true, false])
@@ -184,7 +181,7 @@ import Testing
         before.settings["room"] = "!Before:example.org"
         let message = Message(title: [.text("A")], thread: "INC1", update: update)
         let first = try await before.send(message).conversation?.firstMessage
-        let moved = try await practice.open { try await practice.send(message, occasion: "e2", after: first, over: $0) }
+        let moved = try await practice.send(message, occasion: "e2", after: first, over: practice.open())
         #expect(practice.services.events.map(\.room) == ["!Before:example.org", Self.room])
         #expect(moved.conversation?.firstMessage?["chat"] == .string(Self.room))
         #expect(practice.services.events.last?.content["m.relates_to"] == nil)
@@ -198,34 +195,32 @@ import Testing
         let threaded = message
         message.update = true
         let update = message
-        try await practice.open { connectors in
-            let root = try await practice.send(threaded, over: connectors).conversation?.firstMessage
-            practice.services.redact(practice.services.events[0].id)
-            let reply = try await practice.send(threaded, occasion: "e2", after: root, over: connectors)
-            #expect(reply.conversation == nil)
-            #expect(practice.services.events.last?.content["m.relates_to"]?["rel_type"] == "m.thread")
-            let again = try await practice.send(update, occasion: "e3", after: root, over: connectors)
-            let shown = try #require(practice.services.events.last)
-            #expect(practice.services.events.count == 2 && shown.content["m.relates_to"] == nil)
-            #expect(again.conversation?.firstMessage?["event"] == .string(shown.id))
-        }
+        let connectors = try await practice.open()
+        let root = try await practice.send(threaded, over: connectors).conversation?.firstMessage
+        practice.services.redact(practice.services.events[0].id)
+        let reply = try await practice.send(threaded, occasion: "e2", after: root, over: connectors)
+        #expect(reply.conversation == nil)
+        #expect(practice.services.events.last?.content["m.relates_to"]?["rel_type"] == "m.thread")
+        let again = try await practice.send(update, occasion: "e3", after: root, over: connectors)
+        let shown = try #require(practice.services.events.last)
+        #expect(practice.services.events.count == 2 && shown.content["m.relates_to"] == nil)
+        #expect(again.conversation?.firstMessage?["event"] == .string(shown.id))
     }
 
     @Test func `an update waits until the server says whether the first message still exists`() async throws {
         let practice = matrix
         let message = Message(title: [.text("A")], thread: "INC1")
         let update = Message(title: [.text("B")], thread: "INC1", update: true)
-        try await practice.open { connectors in
-            let first = try await practice.send(message, over: connectors).conversation?.firstMessage
-            _ = practice.answering(429, #"{"errcode":"M_LIMIT_EXCEEDED","error":"Too many","retry_after_ms":2500}"#)
-            let failure = await BellhopConnectorsTests.failure {
-                _ = try await practice.send(update, occasion: "e2", after: first, over: connectors)
-            }
-            #expect(failure?.remedy == .rest(.milliseconds(2500)))
-            #expect(practice.services.events.count == 1)
+        let connectors = try await practice.open()
+        let first = try await practice.send(message, over: connectors).conversation?.firstMessage
+        _ = practice.answering(429, #"{"errcode":"M_LIMIT_EXCEEDED","error":"Too many","retry_after_ms":2500}"#)
+        let failure = await BellhopConnectorsTests.failure {
             _ = try await practice.send(update, occasion: "e2", after: first, over: connectors)
-            #expect(practice.services.events.last?.content["m.relates_to"]?["rel_type"] == "m.replace")
         }
+        #expect(failure?.remedy == .rest(.milliseconds(2500)))
+        #expect(practice.services.events.count == 1)
+        _ = try await practice.send(update, occasion: "e2", after: first, over: connectors)
+        #expect(practice.services.events.last?.content["m.relates_to"]?["rel_type"] == "m.replace")
     }
 
     @Test(arguments: [true, false])
@@ -233,26 +228,25 @@ import Testing
         let practice = matrix
         let message = Message(title: [.text("A")], thread: "INC1", update: update)
         let unknown: JSON = ["event": "$unknown", "chat": .string(Self.room)]
-        let again = try await practice.open { try await practice.send(message, after: unknown, over: $0) }
+        let again = try await practice.send(message, after: unknown, over: practice.open())
         let shown = try #require(practice.services.events.first)
         #expect(again.conversation?.firstMessage?["event"] == .string(shown.id) && shown.content["m.relates_to"] == nil)
     }
 
     @Test func `no message or edit is too large for an event, whatever its text`() async throws {
         let practice = matrix
-        try await practice.open { connectors in
-            _ = try await practice.send(SampleMessage.full, occasion: "root", over: connectors)
-            let first: JSON = ["event": .string(practice.services.events[0].id), "chat": .string(Self.room)]
-            for (place, text) in HostileTexts.selection.enumerated() {
-                var message = MessageMaker.everywhere(text)
-                message.thread = "INC1"
-                message.mentions = (0..<100).map { .user("@" + String(repeating: "x", count: 200) + "\($0):example.org") }
-                let threaded = message
-                message.update = true
-                let update = message
-                _ = try await practice.send(threaded, occasion: "a\(place)", over: connectors)
-                _ = try await practice.send(update, occasion: "b\(place)", after: first, over: connectors)
-            }
+        let connectors = try await practice.open()
+        _ = try await practice.send(SampleMessage.full, occasion: "root", over: connectors)
+        let first: JSON = ["event": .string(practice.services.events[0].id), "chat": .string(Self.room)]
+        for (place, text) in HostileTexts.selection.enumerated() {
+            var message = MessageMaker.everywhere(text)
+            message.thread = "INC1"
+            message.mentions = (0..<100).map { .user("@" + String(repeating: "x", count: 200) + "\($0):example.org") }
+            let threaded = message
+            message.update = true
+            let update = message
+            _ = try await practice.send(threaded, occasion: "a\(place)", over: connectors)
+            _ = try await practice.send(update, occasion: "b\(place)", after: first, over: connectors)
         }
         #expect(practice.services.events.count == 1 + 2 * HostileTexts.selection.count)
     }
@@ -278,7 +272,7 @@ import Testing
     @Test func `the doctor tests the token without sending a message`() async throws {
         let practice = matrix
         func token() async throws -> Finding? {
-            try await practice.open { await $0.examine(connection: "ops", ConnectionNeeds()).first { $0.subject == "token" } }
+            try await practice.open().examine(connection: "ops", ConnectionNeeds()).first { $0.subject == "token" }
         }
         #expect(try await token()?.text == "user @bellhop:simulator")
         practice.services.revoke(Self.token)

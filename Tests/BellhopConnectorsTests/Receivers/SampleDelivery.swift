@@ -33,10 +33,9 @@ enum SampleDelivery {
     /// The failure of a delivery over a connection of a kind with these settings; nil if it succeeds.
     static func failure(of delivery: Delivery, over kind: String, _ settings: JSON.Object) async throws -> Failure? {
         let connectors = try await Connectors(
-            connections: [(delivery.id.receiver, kind, Settings(settings))], sources: [], environment: .sample())
-        return try await connectors.inUse { connectors in
-            let action = try #require(connectors.action(for: delivery))
-            return await BellhopConnectorsTests.failure { _ = try await action.perform(delivery, attempt: first) }
-        }
+            connections: [(delivery.id.receiver, kind, Settings(settings))], sources: [], environment: .sample()
+        ).untilTestEnds()
+        let action = try #require(connectors.action(for: delivery))
+        return await BellhopConnectorsTests.failure { _ = try await action.perform(delivery, attempt: first) }
     }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Answers with which each service asks for a person's action or for a wait, in its own format.
-@Suite(.timeLimit(.minutes(5))) struct ServiceAnswerTests {
+@Suite(.timeLimit(.minutes(5)), .closing) struct ServiceAnswerTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var kind: String
         var status: Int
@@ -24,10 +24,9 @@ import Testing
         let kind = try #require(isBot ? kinds.first : kinds.last)
         let head = ["HTTP/1.1 \(known.status) -", "Content-Length: \(known.body.utf8.count)"] + known.fields
         let text = head.joined(separator: "\r\n") + "\r\n\r\n" + known.body
-        let failure = try await FaultyServer.serve(.given, bytes: Array(text.utf8)) { address in
-            try await SampleDelivery.failure(
-                of: SampleDelivery.notify(SampleMessage.full), over: kind.name, kind.settings(address))
-        }
+        let address = try await FaultyServer.serve(.given, bytes: Array(text.utf8))
+        let failure = try await SampleDelivery.failure(
+            of: SampleDelivery.notify(SampleMessage.full), over: kind.name, kind.settings(address))
         return try #require(failure)
     }
 

@@ -13,14 +13,12 @@ struct ServicePractice: Sendable {
 
     var services: SimulatedServices { simulation.services }
 
-    func open<Value: Sendable>(_ body: (Connectors) async throws -> Value) async throws -> Value {
-        try await simulation.serve { base in
-            var all = settings
-            all["url"] = .string(base + path)
-            let connectors = try await Connectors(
-                connections: [("ops", kind, Settings(all))], sources: [], environment: .sample())
-            return try await connectors.inUse(body)
-        }
+    /// Serves the services, and opens the connection to them, until the test ends.
+    func open() async throws -> Connectors {
+        var all = settings
+        all["url"] = .string(try await simulation.serve() + path)
+        return try await Connectors(connections: [("ops", kind, Settings(all))], sources: [], environment: .sample())
+            .untilTestEnds()
     }
 
     /// - Parameters:
@@ -42,12 +40,11 @@ struct ServicePractice: Sendable {
     }
 
     /// Sends one message over a connection of its own.
-    func send(_ message: Message) async throws -> Receipt { try await open { try await send(message, over: $0) } }
+    func send(_ message: Message) async throws -> Receipt { try await send(message, over: open()) }
 
     func failure(_ message: Message = SampleMessage.full, after first: JSON? = nil) async throws -> Failure {
-        let found = try await open { connectors in
-            await BellhopConnectorsTests.failure { _ = try await send(message, after: first, over: connectors) }
-        }
+        let connectors = try await open()
+        let found = await BellhopConnectorsTests.failure { _ = try await send(message, after: first, over: connectors) }
         return try #require(found)
     }
 

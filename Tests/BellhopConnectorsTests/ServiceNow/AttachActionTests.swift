@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-@Suite struct AttachActionTests {
+@Suite(.closing) struct AttachActionTests {
     let practice = Practice()
     let task: SimulatedTask
     var instance: SimulatedInstance { practice.instance }
@@ -78,17 +78,13 @@ import Testing
         let task = simulation.instance.addTask(title: "Printer", assignedTo: "john.doe")
         let delivery = Delivery.write("attach", ["name": "log.txt", "text": "x"], on: task.id)
         let backup = clock.now
-        try await simulation.serve { address in
-            try await practice.connection(address).inUse { connection in
-                let action = AttachAction(connection: connection)
-                await clock.advance(by: .seconds(60))
-                _ = try await action.perform(delivery, attempt: practice.attempt(1))
-                await clock.advance(by: .seconds(60))
-                var restored = practice.attempt(1)
-                restored.mayRepeat = backup..<clock.now
-                _ = try await action.perform(delivery, attempt: restored)
-            }
-        }
+        let action = try AttachAction(connection: practice.connection(await simulation.serve()).untilTestEnds())
+        await clock.advance(by: .seconds(60))
+        _ = try await action.perform(delivery, attempt: practice.attempt(1))
+        await clock.advance(by: .seconds(60))
+        var restored = practice.attempt(1)
+        restored.mayRepeat = backup..<clock.now
+        _ = try await action.perform(delivery, attempt: restored)
         #expect(simulation.instance.attachments(of: task.id).count == 1)
     }
 

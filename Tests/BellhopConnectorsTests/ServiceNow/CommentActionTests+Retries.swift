@@ -65,14 +65,11 @@ extension CommentActionTests {
 
     /// One attempt with a clock that differs from the server's.
     private func perform(_ delivery: Delivery, _ attempt: Attempt, by clock: TestClock) async throws -> Receipt {
-        try await practice.simulation.serve { address in
-            var environment = practice.environment()
-            environment.clock = clock
-            let connection = try ServiceNowConnection(name: "snow", settings: practice.settings(address), in: environment)
-            return try await connection.inUse {
-                try await CommentAction(connection: $0, times: times).perform(delivery, attempt: attempt)
-            }
-        }
+        let settings = practice.settings(try await practice.simulation.serve())
+        var environment = practice.environment()
+        environment.clock = clock
+        let connection = try ServiceNowConnection(name: "snow", settings: settings, in: environment).untilTestEnds()
+        return try await CommentAction(connection: connection, times: times).perform(delivery, attempt: attempt)
     }
 
     @Test func `a lookup that began before the server's time limit does not prove the absence of the comment`() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-@Suite struct CommentActionTests {
+@Suite(.closing) struct CommentActionTests {
     let practice = Practice()
     let task: SimulatedTask
     var instance: SimulatedInstance { practice.instance }
@@ -102,14 +102,10 @@ import Testing
 
     @Test func `after a refused connection, the comment is sent as soon as a connection succeeds`() async throws {
         let delivery = Delivery.comment("Thanks", on: task.id)
-        try await practice.simulation.serve { address in
-            let connection = try practice.connection(address)
-            let action = CommentAction(connection: connection, times: times)
-            practice.simulation.faults.add(.tooManyRequests(.seconds(3)), "POST", path: post)
-            #expect(await failure { _ = try await action.perform(delivery, attempt: attempt(1)) }?.remedy == .rest(.seconds(3)))
-            _ = try await action.perform(delivery, attempt: attempt(2))
-            try await connection.shutdown()
-        }
+        let action = CommentAction(connection: try await practice.open(), times: times)
+        practice.simulation.faults.add(.tooManyRequests(.seconds(3)), "POST", path: post)
+        #expect(await failure { _ = try await action.perform(delivery, attempt: attempt(1)) }?.remedy == .rest(.seconds(3)))
+        _ = try await action.perform(delivery, attempt: attempt(2))
         #expect(notes.count == 1)
     }
 
@@ -143,14 +139,11 @@ import Testing
 
     @Test func `a 201 whose comment appears only later is not sent again`() async throws {
         practice.simulation.faults.add(.emptyList, "GET", path: "/api/now/v2/table/sys_journal_field", times: 1)
-        let receipt = try await practice.open { connection in
-            let action = CommentAction(connection: connection, times: .init(lookupWaits: [.seconds(1)]))
-            async let receipt = action.perform(.comment("Thanks", on: task.id), attempt: attempt(1))
-            try await practice.clock.waitForSleepers(1)
-            await practice.clock.advance(by: .seconds(1))
-            return try await receipt
-        }
-        #expect(receipt.reference == notes.first?.id)
+        let action = try await CommentAction(connection: practice.open(), times: .init(lookupWaits: [.seconds(1)]))
+        async let receipt = action.perform(.comment("Thanks", on: task.id), attempt: attempt(1))
+        try await practice.clock.waitForSleepers(1)
+        await practice.clock.advance(by: .seconds(1))
+        #expect(try await receipt.reference == notes.first?.id)
         #expect(notes.count == 1)
     }
 
@@ -272,13 +265,10 @@ import Testing
         simulation.instance.addUser("john.doe", password: "correct horse")
         let task = simulation.instance.addTask(title: "Printer", assignedTo: "john.doe")
         #expect(simulation.instance.time == behind.microseconds)
-        try await simulation.serve { address in
-            let connection = try practice.connection(address)
-            let receipt = try await CommentAction(connection: connection, times: times).perform(
-                .comment("Thanks", on: task.id), attempt: attempt(1))
-            #expect(receipt.reference == simulation.instance.journal(of: task.id).first?.id)
-            try await connection.shutdown()
-        }
+        let connection = try practice.connection(await simulation.serve()).untilTestEnds()
+        let receipt = try await CommentAction(connection: connection, times: times).perform(
+            .comment("Thanks", on: task.id), attempt: attempt(1))
+        #expect(receipt.reference == simulation.instance.journal(of: task.id).first?.id)
     }
 
     @Test func `text that the platform would read as HTML is split, and recognized afterwards`() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 /// Proving that a comment was written: with changed texts, with only the task's history, with similar texts, and with login pages
 /// as answers.
-@Suite struct CommentProofTests {
+@Suite(.closing) struct CommentProofTests {
     let practice = Practice()
     let task: SimulatedTask
     var instance: SimulatedInstance { practice.instance }
@@ -93,12 +93,11 @@ import Testing
 
     @Test func `equal comments in the same second are two entries of the history, and each is written once`() async throws {
         instance.changeUser("john.doe") { $0.journal = .forbidden }
-        try await practice.open { connection in
-            let action = CommentAction(connection: connection, times: WriteTimes(lookupWaits: []))
-            let one = try await action.perform(.comment("Thanks", on: task.id), attempt: practice.attempt(1))
-            let two = try await action.perform(.comment("Thanks", on: task.id, occasion: "event/2"), attempt: practice.attempt(1))
-            #expect(one.reference != two.reference)
-        }
+        let connection = try await practice.open()
+        let action = CommentAction(connection: connection, times: WriteTimes(lookupWaits: []))
+        let one = try await action.perform(.comment("Thanks", on: task.id), attempt: practice.attempt(1))
+        let two = try await action.perform(.comment("Thanks", on: task.id, occasion: "event/2"), attempt: practice.attempt(1))
+        #expect(one.reference != two.reference)
         #expect(notes.count == 2)
     }
 
@@ -107,12 +106,11 @@ import Testing
         let began = practice.clock.now
         await practice.clock.advance(by: .seconds(130))
         let again = Attempt(number: 2, now: practice.clock.now, firstStarted: began, lastUncertain: began)
-        try await practice.open { connection in
-            let action = CommentAction(connection: connection, times: WriteTimes(lookupWaits: []))
-            let one = try await action.perform(.comment("Thanks", on: task.id), attempt: again)
-            let two = try await action.perform(.comment("Thanks", on: task.id, occasion: "event/2"), attempt: again)
-            #expect(one.reference != two.reference)
-        }
+        let connection = try await practice.open()
+        let action = CommentAction(connection: connection, times: WriteTimes(lookupWaits: []))
+        let one = try await action.perform(.comment("Thanks", on: task.id), attempt: again)
+        let two = try await action.perform(.comment("Thanks", on: task.id, occasion: "event/2"), attempt: again)
+        #expect(one.reference != two.reference)
         #expect(notes.count == 2)
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-@Suite struct CreateActionTests {
+@Suite(.closing) struct CreateActionTests {
     let practice = Practice()
     let task: SimulatedTask
     var instance: SimulatedInstance { practice.instance }
@@ -55,29 +55,28 @@ import Testing
     @Test func `two connections to one instance create one record for one key`() async throws {
         let environment = practice.environment()
         let post = post
-        try await practice.simulation.serve { address in
-            let connections = try ["snow", "other"].map { name in
-                try ServiceNowConnection(name: name, settings: practice.settings(address), in: environment)
-            }
-            for connection in connections { _ = try await connection.verifyUser() }
-            // Long enough for the other connection to look meanwhile.
-            practice.simulation.faults.add(.slow(milliseconds: 200), "POST", path: post, times: nil)
-            let receipts = try await withThrowingTaskGroup(of: Receipt.self) { group in
-                for (number, connection) in connections.enumerated() {
-                    var delivery = create([:], ["correlation": "fall-1", "fields": ["short_description": "A"]])
-                    delivery.id.occasion = Occasion.ID("event/\(number)")
-                    let (one, attempt) = (delivery, practice.attempt(1))
-                    group.addTask {
-                        try await CreateAction(connection: connection, times: WriteTimes(lookupWaits: [])).perform(
-                            one, attempt: attempt)
-                    }
-                }
-                return try await group.reduce(into: []) { $0.append($1) }
-            }
-            #expect(made.count == 1)
-            #expect(receipts.count { $0.summary.hasPrefix("there already") } == 1)
-            for connection in connections { try await connection.shutdown() }
+        let address = try await practice.simulation.serve()
+        let connections = try ["snow", "other"].map { name in
+            try ServiceNowConnection(name: name, settings: practice.settings(address), in: environment)
         }
+        for connection in connections { _ = try await connection.verifyUser() }
+        // Long enough for the other connection to look meanwhile.
+        practice.simulation.faults.add(.slow(milliseconds: 200), "POST", path: post, times: nil)
+        let receipts = try await withThrowingTaskGroup(of: Receipt.self) { group in
+            for (number, connection) in connections.enumerated() {
+                var delivery = create([:], ["correlation": "fall-1", "fields": ["short_description": "A"]])
+                delivery.id.occasion = Occasion.ID("event/\(number)")
+                let (one, attempt) = (delivery, practice.attempt(1))
+                group.addTask {
+                    try await CreateAction(connection: connection, times: WriteTimes(lookupWaits: [])).perform(
+                        one, attempt: attempt)
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(made.count == 1)
+        #expect(receipts.count { $0.summary.hasPrefix("there already") } == 1)
+        for connection in connections { try await connection.shutdown() }
     }
 
     @Test(arguments: WriteFault.all)
@@ -145,15 +144,14 @@ import Testing
 
     @Test func `of two simultaneous deliveries with the same key, one creates the record`() async throws {
         let first = create(["short_description": "A"], ["correlation": "fall-1"])
-        var second = create(["short_description": "B"], ["correlation": "fall-1"])
-        second.id.occasion = Occasion.ID("event/2")
+        var later = create(["short_description": "B"], ["correlation": "fall-1"])
+        later.id.occasion = Occasion.ID("event/2")
+        let second = later
         practice.simulation.faults.add(.slow(milliseconds: 300), "POST")
-        let references = try await practice.open { [second] connection in
-            let action = CreateAction(connection: connection)
-            async let one = action.perform(first, attempt: practice.attempt(1))
-            async let other = action.perform(second, attempt: practice.attempt(1))
-            return try await [one.reference, other.reference]
-        }
+        let action = try await CreateAction(connection: practice.open())
+        async let one = action.perform(first, attempt: practice.attempt(1))
+        async let other = action.perform(second, attempt: practice.attempt(1))
+        let references = try await [one.reference, other.reference]
         #expect(made.count == 1)
         #expect(Set(references).count == 1)
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-@Suite struct ExaminationTests {
+@Suite(.closing) struct ExaminationTests {
     let practice = Practice()
     var instance: SimulatedInstance { practice.instance }
 
@@ -33,7 +33,7 @@ import Testing
     }
 
     private func examine(_ needs: ConnectionNeeds = Self.needs, password: String = "correct horse") async throws -> [String] {
-        try await practice.open(password: password) { connection in await connection.examine(needs) }
+        try await practice.open(password: password).examine(needs)
             .map { "\($0.state.rawValue) \($0.subject)" }
     }
 
@@ -86,7 +86,7 @@ import Testing
     private func lines(_ rules: [SimulatedAccessRule]?, roles: [String] = ["itil"]) async throws -> [String: Finding] {
         instance.accessRules = rules
         instance.changeUser("john.doe") { $0.roles = roles }
-        let findings = try await practice.open { connection in await connection.examine(Self.needs) }
+        let findings = try await practice.open().examine(Self.needs)
         return Dictionary(findings.map { ($0.subject, $0) }) { first, _ in first }
     }
 
@@ -135,7 +135,7 @@ import Testing
         needs.sources[0].schema.fields.append(.init("pririty", .int))
         needs.actions.append(.init(rule: "x", action: "update", fields: ["stat"]))
         needs.actions.append(.init(rule: "y", action: "create", fields: ["colour"], constants: ["table": "problem"]))
-        let texts = try await practice.open { connection in await connection.examine(needs) }.map(\.text)
+        let texts = try await practice.open().examine(needs).map(\.text)
         for text in [
             "source my-work: no `pririty`", "rule x: the table incident shows no `stat`",
             "rule y: the table problem shows no `colour`",
@@ -148,21 +148,20 @@ import Testing
             "fields": ["number", "stat"],
         ])
         let before = instance.revision
-        try await practice.open { connection in
-            let source = try TableSource(name: "incidents", settings: settings, connection: connection)
-            let need = ConnectionNeeds.SourceNeed(name: "incidents", kind: "table", settings: settings, schema: source.schema)
-            let findings = await connection.examine(ConnectionNeeds(sources: [need]))
-            let reported = findings.filter { $0.subject == "fields" }
-            #expect(reported.allSatisfy { $0.state == .missing && $0.reason == .badArguments && $0.remedy?.isEmpty == false })
-            #expect(
-                reported.map(\.text.quotedNames) == [
-                    ["pririty", "where", "priority"], ["colour", "where"], ["stat", "fields", "state"],
-                ], "\(reported.map(\.text))")
-            let failure = await failure { _ = try await source.list(from: LastPoll()) }
-            #expect(failure?.message == reported.first?.text)
-            // Each wrong name is reported once.
-            #expect(findings.filter { $0.subject == "read incident" }.map(\.state) == [.ok])
-        }
+        let connection = try await practice.open()
+        let source = try TableSource(name: "incidents", settings: settings, connection: connection)
+        let need = ConnectionNeeds.SourceNeed(name: "incidents", kind: "table", settings: settings, schema: source.schema)
+        let findings = await connection.examine(ConnectionNeeds(sources: [need]))
+        let reported = findings.filter { $0.subject == "fields" }
+        #expect(reported.allSatisfy { $0.state == .missing && $0.reason == .badArguments && $0.remedy?.isEmpty == false })
+        #expect(
+            reported.map(\.text.quotedNames) == [
+                ["pririty", "where", "priority"], ["colour", "where"], ["stat", "fields", "state"],
+            ], "\(reported.map(\.text))")
+        let failure = await failure { _ = try await source.list(from: LastPoll()) }
+        #expect(failure?.message == reported.first?.text)
+        // Each wrong name is reported once.
+        #expect(findings.filter { $0.subject == "read incident" }.map(\.state) == [.ok])
         #expect(instance.revision == before)
     }
 
@@ -171,7 +170,7 @@ import Testing
         practice.instance.changeUser("john.doe") { $0.dictionary = .forbidden }
         let schema = try TaskFields.schema(nil, display: .values, source: "incidents")
         let need = ConnectionNeeds.SourceNeed(name: "incidents", kind: "table", settings: settings, schema: schema)
-        let findings = try await practice.open { connection in await connection.examine(ConnectionNeeds(sources: [need])) }
+        let findings = try await practice.open().examine(ConnectionNeeds(sources: [need]))
         #expect(findings.contains { $0.subject == "fields" && $0.text.contains("no field `pririty`, which `query` of source") })
     }
 
@@ -184,7 +183,7 @@ import Testing
             need("board", ["path": "board.do", "select": "#who"]), need("other", ["path": "board.do", "select": "#nobody"]),
             need("gone", ["path": "nowhere.do"]),
         ])
-        let findings = try await practice.open { connection in await connection.examine(needs) }
+        let findings = try await practice.open().examine(needs)
         let pages = findings.filter { $0.subject.hasPrefix("read ") }
         #expect(
             pages.map { "\($0.state.rawValue) \($0.subject)" } == ["ok read board", "missing read other", "missing read gone"])
@@ -200,14 +199,11 @@ import Testing
         var needs = Self.needs
         needs.sources[0].settings = Settings(["display": "both"])
         let clock = TestClock(at: practice.clock.now - .seconds(600))
-        let findings = try await practice.simulation.serve { address in
-            var environment = practice.environment()
-            environment.clock = clock
-            let connection = try ServiceNowConnection(name: "snow", settings: practice.settings(address), in: environment)
-            let findings = await connection.examine(needs)
-            try await connection.shutdown()
-            return findings
-        }
+        let settings = practice.settings(try await practice.simulation.serve())
+        var environment = practice.environment()
+        environment.clock = clock
+        let connection = try ServiceNowConnection(name: "snow", settings: settings, in: environment).untilTestEnds()
+        let findings = await connection.examine(needs)
         let texts = findings.map { "\($0.state.rawValue) \($0.subject): \($0.text)" }
         #expect(texts.contains("note clock: this machine's clock is 600 s behind the instance's"))
         #expect(texts.contains("note rate limit: the instance accepts 100 requests an hour from this account"))
@@ -217,14 +213,14 @@ import Testing
     @Test(arguments: [Fault.hibernating, .redirect(to: "https://sso.example/"), .badGateway])
     func `an address that is not an instance is reported with its answer`(_ fault: Fault) async throws {
         practice.simulation.faults.add(fault, times: nil)
-        let findings = try await practice.open { connection in await connection.examine(Self.needs) }
+        let findings = try await practice.open().examine(Self.needs)
         #expect(findings.map(\.state) == [.ok, .missing])
         let reasons: [Failure.Reason?] = [.hibernating, .loginRequired, .gateway]
         #expect(reasons.contains(findings.last?.reason))
     }
 }
 
-@Suite struct NetworkExaminationTests {
+@Suite(.closing) struct NetworkExaminationTests {
     private func examine(_ address: String, ca: String? = nil, at now: Timestamp? = nil) async throws -> [Finding] {
         let clock = TestClock(at: now ?? Timestamp(seconds: 1_800_000_000))
         return await NetworkExamination(configuration: .init(name: "x", ca: ca), address: try HTTPAddress(address), clock: clock)
@@ -232,20 +228,18 @@ import Testing
     }
 
     @Test func `a certificate is reported with its expiry, or with the reason why it is not trusted`() async throws {
-        try await TLSServer.serve { server in
-            let ca = FileManager.default.temporaryDirectory.appending(path: "bellhop-ca-\(UInt64.random(in: 0 ... .max)).pem")
-                .path
-            try TLSServer.certificate.write(toFile: ca, atomically: true, encoding: .utf8)
-            defer { try? FileManager.default.removeItem(atPath: ca) }
-            let good = try await examine("https://localhost:\(server.port)/", ca: ca)
-            #expect(good.map(\.state) == [.ok, .ok, .ok])
-            #expect(good.last?.text == "trusted; the certificate is valid until 2126-10-28")
-            let unknown = try await examine("https://localhost:\(server.port)/")
-            #expect(unknown.last?.text.contains("an authority that this machine does not trust") == true)
-            #expect(unknown.last?.reason == .tls)
-            let other = try await examine("https://127.0.0.1:\(server.port)/", ca: ca)
-            #expect(other.last?.text == "the certificate is not for the name 127.0.0.1 but for localhost")
-        }
+        let server = try await TLSServer.serve()
+        let ca = FileManager.default.temporaryDirectory.appending(path: "bellhop-ca-\(UInt64.random(in: 0 ... .max)).pem").path
+        try TLSServer.certificate.write(toFile: ca, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: ca) }
+        let good = try await examine("https://localhost:\(server.port)/", ca: ca)
+        #expect(good.map(\.state) == [.ok, .ok, .ok])
+        #expect(good.last?.text == "trusted; the certificate is valid until 2126-10-28")
+        let unknown = try await examine("https://localhost:\(server.port)/")
+        #expect(unknown.last?.text.contains("an authority that this machine does not trust") == true)
+        #expect(unknown.last?.reason == .tls)
+        let other = try await examine("https://127.0.0.1:\(server.port)/", ca: ca)
+        #expect(other.last?.text == "the certificate is not for the name 127.0.0.1 but for localhost")
     }
 
     @Test func `an unknown host and a closed port have different messages`() async throws {

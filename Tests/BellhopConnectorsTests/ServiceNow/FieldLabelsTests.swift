@@ -7,7 +7,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Labels and names in place of the values that the instance stores.
-@Suite struct FieldLabelsTests {
+@Suite(.closing) struct FieldLabelsTests {
     let practice = Practice()
     let task: SimulatedTask
     var instance: SimulatedInstance { practice.instance }

@@ -11,19 +11,18 @@ extension LoginMethodTests {
     @Test func `a bearer token logs in, and a refused one is not tried again until it is changed`() async throws {
         _ = practice.oauth("password")
         let good = try #require(practice.instance.accessToken(of: "john.doe", client: "bellhop"))
-        try await practice.simulation.serve { address in
-            for _ in 1...2 {
-                let wrong = try connection(address, ["bearer": .string(Self.bearer)])
-                let failure = await failure { try await list(wrong) }
-                #expect(failure?.remedy == .pauseConnection)
-                #expect(failure?.message.contains(Self.bearer) == false)
-                try await wrong.shutdown()
-            }
-            #expect(practice.instance.counts.failedLogins == 1)
-            let right = try connection(address, ["bearer": .string(good)])
-            for _ in 1...3 { try await list(right) }
-            try await right.shutdown()
+        let address = try await practice.simulation.serve()
+        for _ in 1...2 {
+            let wrong = try connection(address, ["bearer": .string(Self.bearer)])
+            let failure = await failure { try await list(wrong) }
+            #expect(failure?.remedy == .pauseConnection)
+            #expect(failure?.message.contains(Self.bearer) == false)
+            try await wrong.shutdown()
         }
+        #expect(practice.instance.counts.failedLogins == 1)
+        let right = try connection(address, ["bearer": .string(good)])
+        for _ in 1...3 { try await list(right) }
+        try await right.shutdown()
         #expect(bearers == 2)
         #expect(practice.events.summary == ["login_event failed", "login_event ok"])
         #expect(!practice.notebook.all.values.contains { $0.text.contains("canary") })
@@ -31,7 +30,8 @@ extension LoginMethodTests {
 
     @Test func `an API key is sent with every request, in one session`() async throws {
         practice.instance.addAPIKey("canary-key", of: "john.doe")
-        try await open(["api_key": "canary-key"]) { connection in for _ in 1...3 { try await list(connection) } }
+        let connection = try await open(["api_key": "canary-key"])
+        for _ in 1...3 { try await list(connection) }
         #expect(
             practice.simulation.requests.all.allSatisfy {
                 $0.header("x-sn-apikey") == "canary-key" && !$0.query.contains("canary")
@@ -42,7 +42,7 @@ extension LoginMethodTests {
 
     @Test func `a refusal by an API key's policy is reported as such`() async throws {
         practice.instance.addAPIKey("canary-key", of: "john.doe", paths: ["/api/now/"])
-        let failure = await failure { try await open(["api_key": "canary-key"]) { try await list($0) } }
+        let failure = await failure { try await list(open(["api_key": "canary-key"])) }
         #expect(failure?.reason == .forbidden)
         #expect(failure?.message.contains("REST API Access Policy") == true)
     }
@@ -51,50 +51,48 @@ extension LoginMethodTests {
         practice.instance.addAPIKey("key-1", of: "john.doe")
         practice.instance.addAPIKey("key-2", of: "john.doe")
         practice.instance.addAPIKey("key-3", of: "abel.tuter")
-        try await practice.simulation.serve { address in
-            var scopes: Set<Scope.ID> = []
-            for key in ["key-1", "key-2"] {
-                let connection = try connection(address, ["api_key": .string(key)])
-                try await list(connection)
-                scopes.insert(try TrackerSource(name: "work", settings: Settings(), connection: connection).scope.id)
-                try await connection.shutdown()
-            }
-            #expect(scopes.count == 1)
-            let other = try connection(address, ["api_key": "key-3"])
-            let failure = await failure { try await list(other) }
-            #expect(failure?.reason == .unauthenticated)
-            #expect(failure?.message.contains("as abel.tuter, but it was john.doe") == true)
-            #expect(failure?.message.contains("`username: abel.tuter`") == true)
-            try await other.shutdown()
-            let named = try connection(address, ["api_key": "key-3", "username": "abel.tuter"])
-            try await list(named)
-            scopes.insert(try TrackerSource(name: "work", settings: Settings(), connection: named).scope.id)
-            #expect(scopes.count == 2)
-            try await named.shutdown()
+        let address = try await practice.simulation.serve()
+        var scopes: Set<Scope.ID> = []
+        for key in ["key-1", "key-2"] {
+            let connection = try connection(address, ["api_key": .string(key)])
+            try await list(connection)
+            scopes.insert(try TrackerSource(name: "work", settings: Settings(), connection: connection).scope.id)
+            try await connection.shutdown()
         }
+        #expect(scopes.count == 1)
+        let other = try connection(address, ["api_key": "key-3"])
+        let failure = await failure { try await list(other) }
+        #expect(failure?.reason == .unauthenticated)
+        #expect(failure?.message.contains("as abel.tuter, but it was john.doe") == true)
+        #expect(failure?.message.contains("`username: abel.tuter`") == true)
+        try await other.shutdown()
+        let named = try connection(address, ["api_key": "key-3", "username": "abel.tuter"])
+        try await list(named)
+        scopes.insert(try TrackerSource(name: "work", settings: Settings(), connection: named).scope.id)
+        #expect(scopes.count == 2)
+        try await named.shutdown()
     }
 
     @Test func `a login as another user than in bellhop.yaml is refused`() async throws {
         practice.instance.addAPIKey("key-3", of: "abel.tuter")
-        let failure = await failure { try await open(["api_key": "key-3", "username": "john.doe"]) { try await list($0) } }
+        let failure = await failure { try await list(open(["api_key": "key-3", "username": "john.doe"])) }
         #expect(failure?.message.contains("as abel.tuter, but it was john.doe") == true)
     }
 
     @Test func `a user without access to its own record is logged in, without a name`() async throws {
         practice.instance.addAPIKey("key-1", of: "john.doe")
         practice.instance.changeUser("john.doe") { $0.users = .forbidden }
-        let user = try await open(["api_key": "key-1"]) { try await $0.verifyUser() }
+        let user = try await open(["api_key": "key-1"]).verifyUser()
         #expect(user == ServiceNowUser(username: "(api key of snow)"))
     }
 
     @Test func `a source whose user cannot be read logs in once, and its user stays unknown`() async throws {
         practice.instance.addAPIKey("key-1", of: "john.doe")
         practice.instance.changeUser("john.doe") { $0.users = .forbidden }
-        try await open(["api_key": "key-1"]) { connection in
-            let source = try TrackerSource(name: "work", settings: Settings(), connection: connection)
-            for _ in 1...2 { await source.prepare(offline: false) }
-            #expect(source.user == nil)
-        }
+        let connection = try await open(["api_key": "key-1"])
+        let source = try TrackerSource(name: "work", settings: Settings(), connection: connection)
+        for _ in 1...2 { await source.prepare(offline: false) }
+        #expect(source.user == nil)
         #expect(practice.events.summary == ["login_event ok"])
     }
 
@@ -103,18 +101,16 @@ extension LoginMethodTests {
     {
         practice.instance.addAPIKey("key-1", of: "john.doe")
         func user(_ address: String, offline: Bool) async throws -> String? {
-            try await connection(address, ["api_key": "key-1"]).inUse { connection in
-                let source = try TrackerSource(name: "work", settings: Settings(), connection: connection)
-                await source.prepare(offline: offline)
-                #expect(source.scope.user == "(api key of snow)")
-                return source.user
-            }
+            let connection = try connection(address, ["api_key": "key-1"]).untilTestEnds()
+            let source = try TrackerSource(name: "work", settings: Settings(), connection: connection)
+            await source.prepare(offline: offline)
+            #expect(source.scope.user == "(api key of snow)")
+            return source.user
         }
-        try await practice.simulation.serve { address async throws in
-            #expect(try await user(address, offline: true) == nil)
-            #expect(try await user(address, offline: false) == "john.doe")
-            #expect(try await user(address, offline: true) == "john.doe")
-        }
+        let address = try await practice.simulation.serve()
+        #expect(try await user(address, offline: true) == nil)
+        #expect(try await user(address, offline: false) == "john.doe")
+        #expect(try await user(address, offline: true) == "john.doe")
         #expect(practice.events.summary == ["login_event ok"])
     }
 
@@ -127,20 +123,19 @@ extension LoginMethodTests {
         let folder = try TemporaryFolder()
         let ca = try folder.write("ca.pem", TLSServer.certificate)
         let files: JSON = ["cert": .string(ca), "key": .string(try folder.write("key.pem", TLSServer.key))]
-        try await TLSServer.serve(wantsCertificate: true) { server in
-            let settings: JSON.Object = ["instance": .string("https://localhost:\(server.port)"), "ca": .string(ca)]
-            var with = settings
-            with["auth"] = ["certificate": files]
-            let connection = try ServiceNowConnection(name: "snow", settings: Settings(with), in: practice.environment())
-            let user = try await connection.verifyUser()
-            #expect(user.username == "john.doe")
-            try await connection.shutdown()
-            var without = settings
-            without["auth"] = ["bearer": "x"]
-            let other = try ServiceNowConnection(name: "snow", settings: Settings(without), in: practice.environment())
-            #expect(await failure { _ = try await other.verifyUser() } != nil)
-            try await other.shutdown()
-        }
+        let server = try await TLSServer.serve(wantsCertificate: true)
+        let settings: JSON.Object = ["instance": .string("https://localhost:\(server.port)"), "ca": .string(ca)]
+        var with = settings
+        with["auth"] = ["certificate": files]
+        let connection = try ServiceNowConnection(name: "snow", settings: Settings(with), in: practice.environment())
+        let user = try await connection.verifyUser()
+        #expect(user.username == "john.doe")
+        try await connection.shutdown()
+        var without = settings
+        without["auth"] = ["bearer": "x"]
+        let other = try ServiceNowConnection(name: "snow", settings: Settings(without), in: practice.environment())
+        #expect(await failure { _ = try await other.verifyUser() } != nil)
+        try await other.shutdown()
     }
 
     @Test(
@@ -182,20 +177,17 @@ extension LoginMethodTests {
     @Test func `a token endpoint on another host receives nothing meant for the instance`() async throws {
         let elsewhere = Practice()
         let settings = elsewhere.oauth("client_credentials")
-        let user = try await elsewhere.simulation.serve { tokens in
-            try await practice.simulation.serve { address in
-                var oauth = settings
-                oauth["token_url"] = .string(tokens + "/oauth_token.do")
-                let connection = try ServiceNowConnection(
-                    name: "snow",
-                    settings: Settings([
-                        "instance": .string(address), "auth": ["oauth": .object(oauth)], "headers": ["X-Gate": "canary-gate"],
-                    ]), in: practice.environment())
-                let failure = await failure { _ = try await connection.verifyUser() }
-                try await connection.shutdown()
-                return failure
-            }
-        }
+        let tokens = try await elsewhere.simulation.serve()
+        let address = try await practice.simulation.serve()
+        var oauth = settings
+        oauth["token_url"] = .string(tokens + "/oauth_token.do")
+        let connection = try ServiceNowConnection(
+            name: "snow",
+            settings: Settings([
+                "instance": .string(address), "auth": ["oauth": .object(oauth)], "headers": ["X-Gate": "canary-gate"],
+            ]), in: practice.environment())
+        let user = await failure { _ = try await connection.verifyUser() }
+        try await connection.shutdown()
         #expect(user?.reason == .unauthenticated)
         #expect(elsewhere.simulation.requests.total > 0)
         #expect(elsewhere.simulation.requests.all.allSatisfy { $0.header("X-Gate") == nil })

@@ -7,12 +7,12 @@ import Testing
 @testable import BellhopConnectors
 
 /// All ways to log in other than by name and password, over HTTP.
-@Suite struct LoginMethodTests {
+@Suite(.closing) struct LoginMethodTests {
     let practice = Practice()
     let storage = MemoryTokenStorage()
 
-    func open<Value: Sendable>(_ auth: JSON.Object, _ body: (ServiceNowConnection) async throws -> Value) async throws -> Value {
-        try await practice.simulation.serve { address in try await connection(address, auth).inUse(body) }
+    func open(_ auth: JSON.Object) async throws -> ServiceNowConnection {
+        try connection(await practice.simulation.serve(), auth).untilTestEnds()
     }
 
     func connection(_ address: String, _ auth: JSON.Object, username: String? = nil) throws -> ServiceNowConnection {
@@ -37,10 +37,9 @@ import Testing
         if grant == "refresh_token" {
             settings["refresh_token"] = .string(try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop")))
         }
-        let user = try await open(["oauth": .object(settings)]) { connection in
-            for _ in 1...3 { try await list(connection) }
-            return await connection.reading.user
-        }
+        let connection = try await open(["oauth": .object(settings)])
+        for _ in 1...3 { try await list(connection) }
+        let user = await connection.reading.user
         #expect(user?.username == "john.doe")
         #expect(user?.name == "John Doe")
         #expect(bearers == 1)
@@ -50,11 +49,10 @@ import Testing
     }
 
     @Test func `a token and its session are replaced before the token expires, without a login event`() async throws {
-        try await open(["oauth": .object(practice.oauth("password"))]) { connection in
-            for _ in 1...4 {
-                try await list(connection)
-                await practice.clock.advance(by: .seconds(1750))
-            }
+        let connection = try await open(["oauth": .object(practice.oauth("password"))])
+        for _ in 1...4 {
+            try await list(connection)
+            await practice.clock.advance(by: .seconds(1750))
         }
         #expect(practice.instance.counts.loggedOut == 0)
         #expect(tokenRequests == 4)
@@ -63,11 +61,10 @@ import Testing
     }
 
     @Test func `after a session ends with its token, one renewal and one replay follow`() async throws {
-        try await open(["oauth": .object(practice.oauth("password"))]) { connection in
-            try await list(connection)
-            practice.instance.revokeTokens()
-            try await list(connection)
-        }
+        let connection = try await open(["oauth": .object(practice.oauth("password"))])
+        try await list(connection)
+        practice.instance.revokeTokens()
+        try await list(connection)
         #expect(tokenRequests == 2)
         #expect(practice.simulation.requests.count("GET", path: "/api/x_snc_my_work") == 3)
         #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
@@ -75,11 +72,10 @@ import Testing
 
     @Test(arguments: [Fault.loginPage, .redirectToLogin, .redirect(to: "https://idp.example.com/sso"), .sessionLost])
     func `a login page during a session is followed by a new token and one replay`(_ fault: Fault) async throws {
-        try await open(["oauth": .object(practice.oauth("password"))]) { connection in
-            try await list(connection)
-            practice.simulation.faults.add(fault, "GET", path: "/api/x_snc_my_work")
-            try await list(connection)
-        }
+        let connection = try await open(["oauth": .object(practice.oauth("password"))])
+        try await list(connection)
+        practice.simulation.faults.add(fault, "GET", path: "/api/x_snc_my_work")
+        try await list(connection)
         let tokens = Set(practice.simulation.requests.all.compactMap { $0.header("Authorization") })
         #expect(tokens.count == 2)
         #expect(practice.simulation.requests.count("GET", path: "/api/x_snc_my_work") == 3)
@@ -88,9 +84,7 @@ import Testing
     @Test(arguments: [Fault.loginPage, .redirectToLogin, .redirect(to: "https://idp.example.com/sso")])
     func `repeated login pages cause no loop, and are reported as login pages`(_ fault: Fault) async throws {
         practice.simulation.faults.add(fault, "GET", path: "/api/x_snc_my_work", times: nil)
-        let failure = await failure {
-            try await open(["oauth": .object(practice.oauth("password"))]) { try await list($0) }
-        }
+        let failure = await failure { try await list(open(["oauth": .object(practice.oauth("password"))])) }
         #expect(failure?.reason == .sessionExpired || failure?.reason == .loginRequired)
         #expect(failure?.message.contains("not even a new one") == true)
         #expect(practice.simulation.requests.count("GET", path: "/api/x_snc_my_work") == 2)
@@ -100,7 +94,7 @@ import Testing
     @Test func `a token refused by the instance is renewed once only`() async throws {
         let settings = practice.oauth("password")
         practice.simulation.faults.add(.status(401, body: "{}"), "GET", path: "/api/now/v2/table/sys_user", times: nil)
-        let failure = await failure { try await open(["oauth": .object(settings)]) { try await list($0) } }
+        let failure = await failure { try await list(open(["oauth": .object(settings)])) }
         #expect(failure?.reason == .unauthenticated)
         #expect(tokenRequests == 2)
         #expect(bearers == 2)
@@ -109,27 +103,22 @@ import Testing
 
     @Test func `a refused token that the endpoint returns again is not used until a wait is over`() async throws {
         let settings = practice.oauth("client_credentials")
-        let found = try await practice.simulation.serve { address in
-            let connection = try connection(address, ["oauth": .object(settings)])
-            practice.simulation.faults.add(.status(401, body: "{}"), "GET", path: "/api/now/v2/table/sys_user", times: 2)
-            let failure = await failure { try await list(connection) }
-            await practice.clock.advance(by: .seconds(1800))
-            try await list(connection)
-            try await connection.shutdown()
-            return failure
-        }
+        let connection = try await open(["oauth": .object(settings)])
+        practice.simulation.faults.add(.status(401, body: "{}"), "GET", path: "/api/now/v2/table/sys_user", times: 2)
+        let found = await failure { try await list(connection) }
+        await practice.clock.advance(by: .seconds(1800))
+        try await list(connection)
         #expect(found?.remedy == .retry(after: .seconds(1800)))
         #expect(found?.message.contains("returns the same one again") == true)
     }
 
     @Test func `both sessions of a connection share one renewal`() async throws {
-        try await open(["oauth": .object(practice.oauth("password"))]) { connection in
-            for session in [connection.reading, connection.writers.all[0]] { _ = try await session.send(.tasks) }
-            practice.instance.revokeTokens()
-            await withTaskGroup(of: Void.self) { group in
-                for session in [connection.reading, connection.writers.all[0]] {
-                    group.addTask { _ = try? await session.send(.tasks) }
-                }
+        let connection = try await open(["oauth": .object(practice.oauth("password"))])
+        for session in [connection.reading, connection.writers.all[0]] { _ = try await session.send(.tasks) }
+        practice.instance.revokeTokens()
+        await withTaskGroup(of: Void.self) { group in
+            for session in [connection.reading, connection.writers.all[0]] {
+                group.addTask { _ = try? await session.send(.tasks) }
             }
         }
         #expect(tokenRequests == 2)
@@ -137,16 +126,15 @@ import Testing
 
     @Test func `a refusal of the token endpoint is a failed login, reported once`() async throws {
         let wrong = practice.oauth("password", ["password": "canary-wrong-password"])
-        try await practice.simulation.serve { address in
-            for _ in 1...2 {  // the second after a restart
-                let connection = try connection(address, ["oauth": .object(wrong)])
-                for session in [connection.reading, connection.writers.all[0], connection.reading] {
-                    let failure = await failure { _ = try await session.send(.tasks) }
-                    #expect(failure?.reason == .unauthenticated)
-                    #expect(failure?.message.contains("canary") == false)
-                }
-                try await connection.shutdown()
+        let address = try await practice.simulation.serve()
+        for _ in 1...2 {  // the second after a restart
+            let connection = try connection(address, ["oauth": .object(wrong)])
+            for session in [connection.reading, connection.writers.all[0], connection.reading] {
+                let failure = await failure { _ = try await session.send(.tasks) }
+                #expect(failure?.reason == .unauthenticated)
+                #expect(failure?.message.contains("canary") == false)
             }
+            try await connection.shutdown()
         }
         #expect(practice.instance.counts.tokensRefused == 1)
         #expect(practice.events.summary == ["login_event failed"])
@@ -154,23 +142,20 @@ import Testing
     }
 
     @Test func `a refusal at the renewal of a token is a failed login, reported once, and is not tried again`() async throws {
-        try await practice.simulation.serve { address in
-            let connection = try connection(address, ["oauth": .object(practice.oauth("password"))])
-            let sessions = [connection.reading, connection.writers.all[0]]
-            for session in sessions { _ = try await session.send(.tasks) }
-            practice.instance.changeClient("bellhop") { $0.secret = "another secret" }
-            // The token is due for its renewal, and still valid.
-            await practice.clock.advance(by: .seconds(1750))
-            for session in sessions + sessions { _ = try await session.send(.tasks) }
-            #expect(practice.events.summary == ["login_event ok", "login_event ok", "login_event failed"])
-            // The refresh token, and the grant itself.
-            #expect(practice.instance.counts.tokensRefused == 2)
-            await practice.clock.advance(by: .seconds(100))
-            for session in sessions + sessions {
-                let failure = await failure { _ = try await session.send(.tasks) }
-                #expect(failure?.reason == .unauthenticated && failure?.remedy == .pauseConnection)
-            }
-            try await connection.shutdown()
+        let connection = try await open(["oauth": .object(practice.oauth("password"))])
+        let sessions = [connection.reading, connection.writers.all[0]]
+        for session in sessions { _ = try await session.send(.tasks) }
+        practice.instance.changeClient("bellhop") { $0.secret = "another secret" }
+        // The token is due for its renewal, and still valid.
+        await practice.clock.advance(by: .seconds(1750))
+        for session in sessions + sessions { _ = try await session.send(.tasks) }
+        #expect(practice.events.summary == ["login_event ok", "login_event ok", "login_event failed"])
+        // The refresh token, and the grant itself.
+        #expect(practice.instance.counts.tokensRefused == 2)
+        await practice.clock.advance(by: .seconds(100))
+        for session in sessions + sessions {
+            let failure = await failure { _ = try await session.send(.tasks) }
+            #expect(failure?.reason == .unauthenticated && failure?.remedy == .pauseConnection)
         }
         #expect(practice.instance.counts.tokensRefused == 2)
         #expect(practice.events.summary.filter { $0 == "login_event failed" }.count == 1)
@@ -179,12 +164,11 @@ import Testing
     @Test func `a write that requires the session's own token is replayed with it`() async throws {
         practice.instance.settings.missingUserToken = .told
         let task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe")
-        try await open(["oauth": .object(practice.oauth("password"))]) { connection in
-            for number in 1...2 {
-                var call = ServiceNowCall.table("incident/\(task.id)", [], expecting: .record)
-                (call.method, call.body) = ("PATCH", ["short_description": .string("Printer \(number)")])
-                _ = try await connection.writers.all[0].send(call)
-            }
+        let connection = try await open(["oauth": .object(practice.oauth("password"))])
+        for number in 1...2 {
+            var call = ServiceNowCall.table("incident/\(task.id)", [], expecting: .record)
+            (call.method, call.body) = ("PATCH", ["short_description": .string("Printer \(number)")])
+            _ = try await connection.writers.all[0].send(call)
         }
         #expect(practice.instance.task(task.id)?["short_description"] == "Printer 2")
         #expect(practice.simulation.requests.count("PATCH") == 3)
@@ -193,11 +177,10 @@ import Testing
     @Test func `a page that protects against forged requests is answered with the token`() async throws {
         practice.instance.settings.missingUserToken = .intercepted
         let task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe")
-        try await open(["oauth": .object(practice.oauth("password"))]) { connection in
-            var call = ServiceNowCall.table("incident/\(task.id)", [], expecting: .record)
-            (call.method, call.body) = ("PATCH", ["short_description": "Toner"])
-            _ = try await connection.writers.all[0].send(call)
-        }
+        let connection = try await open(["oauth": .object(practice.oauth("password"))])
+        var call = ServiceNowCall.table("incident/\(task.id)", [], expecting: .record)
+        (call.method, call.body) = ("PATCH", ["short_description": "Toner"])
+        _ = try await connection.writers.all[0].send(call)
         #expect(practice.instance.task(task.id)?["short_description"] == "Toner")
     }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Looks after a write whose answer was lost or wrong, for every kind of write.
-@Suite struct LookupTests {
+@Suite(.closing) struct LookupTests {
     let practice = Practice()
     let task: SimulatedTask
 

@@ -6,13 +6,14 @@ import Testing
 
 @testable import BellhopConnectors
 
-@Suite struct SessionTests {
+@Suite(.closing) struct SessionTests {
     let practice = Practice()
 
     func list(_ connection: ServiceNowConnection) async throws { _ = try await connection.reading.send(.tasks) }
 
     @Test func `the first request logs in, and later ones send the session's cookies, rotated ones too`() async throws {
-        try await practice.open { connection in for _ in 1...4 { try await list(connection) } }
+        let connection = try await practice.open()
+        for _ in 1...4 { try await list(connection) }
         #expect(practice.instance.counts.logins == 1)
         #expect(practice.instance.counts.loggedOut == 0)
         #expect(practice.events.summary == ["login_event ok"])
@@ -23,7 +24,7 @@ import Testing
     }
 
     @Test func `a login returns the user`() async throws {
-        let user = try await practice.open { try await $0.verifyUser() }
+        let user = try await practice.open().verifyUser()
         #expect(user.name == "John Doe")
         let event = try #require(practice.events.events.first)
         #expect(event.source == "snow")
@@ -32,7 +33,7 @@ import Testing
 
     @Test func `a user name in another case than on the instance finds the same user`() async throws {
         let login: JSON = ["basic": ["username": "John.Doe", "password": "correct horse"]]
-        let user = try await practice.open(settings: ["auth": login]) { try await $0.verifyUser() }
+        let user = try await practice.open(settings: ["auth": login]).verifyUser()
         #expect(user.sysID == practice.instance.user("john.doe")?.id)
         #expect(user.name == "John Doe")
     }
@@ -40,18 +41,17 @@ import Testing
     @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
     func `a user without access to its own record is still logged in`(_ reading: SimulatedUser.Reading) async throws {
         practice.instance.changeUser("john.doe") { $0.users = reading }
-        let user = try await practice.open { try await $0.verifyUser() }
+        let user = try await practice.open().verifyUser()
         #expect(user == ServiceNowUser(username: "john.doe"))
         #expect(practice.events.summary == ["login_event ok"])
     }
 
     @Test(arguments: [Fault.sessionLost, .loginPage, .redirectToLogin, .redirect(to: "https://idp.example.com/sso")])
     func `a session that ends in the middle is renewed once and the request replayed`(_ fault: Fault) async throws {
-        try await practice.open { connection in
-            try await list(connection)
-            practice.simulation.faults.add(fault, "GET", path: "/api/x_snc_my_work")
-            try await list(connection)
-        }
+        let connection = try await practice.open()
+        try await list(connection)
+        practice.simulation.faults.add(fault, "GET", path: "/api/x_snc_my_work")
+        try await list(connection)
         #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
         #expect(practice.simulation.requests.count("GET", path: "/api/x_snc_my_work") == 3)
         #expect(Set(practice.events.events.map(\.id)).count == 3)
@@ -67,61 +67,58 @@ import Testing
     }
 
     @Test func `a failed login has one code if it was refused and another if no answer came`() async throws {
-        _ = await failure { try await practice.open(password: "wrong") { try await list($0) } }
+        _ = await failure { try await list(practice.open(password: "wrong")) }
         let away = try practice.connection("http://127.0.0.1:1")
         _ = await failure { try await list(away) }
         try await away.shutdown()
         practice.simulation.faults.add(.hibernating, "GET", path: "/api/now", times: nil)
-        _ = await failure { try await practice.open { try await list($0) } }
+        _ = await failure { try await list(practice.open()) }
         #expect(practice.events.events.map { $0.data["ok"] } == [false, false, false])
         #expect(practice.events.events.map { $0.data["code"] } == ["unauthenticated", "unreachable", "hibernating"])
     }
 
     @Test func `a session that ends again at once causes no loop`() async throws {
         practice.simulation.faults.add(.loginPage, "GET", path: "/api/x_snc_my_work", times: nil)
-        let failure = await failure { try await practice.open { try await list($0) } }
+        let failure = await failure { try await list(practice.open()) }
         #expect(failure?.reason == .sessionExpired)
         #expect(practice.simulation.requests.count("GET", path: "/api/x_snc_my_work") == 2)
     }
 
     @Test func `a session that expired while unused is renewed`() async throws {
-        try await practice.open { connection in
-            try await list(connection)
-            await practice.clock.advance(by: .seconds(1801))
-            try await list(connection)
-        }
+        let connection = try await practice.open()
+        try await list(connection)
+        await practice.clock.advance(by: .seconds(1801))
+        try await list(connection)
         #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
     }
 
     @Test func `a changed password is used at the next login`() async throws {
-        try await practice.simulation.serve { address in
-            let stored = SharedText("correct horse")
-            let connection = try ServiceNowConnection(
-                name: "snow", settings: Settings(["instance": .string(address), "auth": ["keychain": true]]),
-                username: "john.doe",
-                credentials: { Credentials(username: "john.doe", password: stored.text) }, in: practice.environment())
-            try await list(connection)
-            practice.instance.setPassword(of: "john.doe", to: "battery staple")
-            practice.instance.expireSessions()
-            #expect(await failure { try await list(connection) }?.reason == .unauthenticated)
-            stored.text = "battery staple"
-            try await list(connection)
-            try await connection.shutdown()
-        }
+        let address = try await practice.simulation.serve()
+        let stored = SharedText("correct horse")
+        let connection = try ServiceNowConnection(
+            name: "snow", settings: Settings(["instance": .string(address), "auth": ["keychain": true]]),
+            username: "john.doe",
+            credentials: { Credentials(username: "john.doe", password: stored.text) }, in: practice.environment())
+        try await list(connection)
+        practice.instance.setPassword(of: "john.doe", to: "battery staple")
+        practice.instance.expireSessions()
+        #expect(await failure { try await list(connection) }?.reason == .unauthenticated)
+        stored.text = "battery staple"
+        try await list(connection)
+        try await connection.shutdown()
         #expect(
             practice.events.summary == ["ks_login_event ok", "session_expired", "ks_login_event failed", "ks_login_event ok"])
     }
 
     @Test func `each session sends one request at a time, and sessions do not wait for each other`() async throws {
-        try await practice.open { connection in
-            practice.simulation.faults.add(.slow(milliseconds: 20), path: "/api/x_snc_my_work", times: nil)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<24 {
-                    let session = number % 2 == 0 ? connection.reading : connection.writers.all[0]
-                    group.addTask { _ = try await session.send(.tasks) }
-                }
-                try await group.waitForAll()
+        let connection = try await practice.open()
+        practice.simulation.faults.add(.slow(milliseconds: 20), path: "/api/x_snc_my_work", times: nil)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<24 {
+                let session = number % 2 == 0 ? connection.reading : connection.writers.all[0]
+                group.addTask { _ = try await session.send(.tasks) }
             }
+            try await group.waitForAll()
         }
         #expect(practice.instance.counts.queued == 0)
         #expect(practice.instance.counts.dropped == 0)

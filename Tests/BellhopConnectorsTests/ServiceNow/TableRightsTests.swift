@@ -1,15 +1,16 @@
 import BellhopCore
+import BellhopTesting
 import Simulator
 import Testing
 
 @testable import BellhopConnectors
 
 /// Messages of a source of kind `table` whose account lacks access.
-@Suite struct TableRightsTests {
+@Suite(.closing) struct TableRightsTests {
     private let practice = Practice()
 
     private func list() async throws -> Answer {
-        try await practice.open { try await Self.incidents($0).list(from: LastPoll()) }
+        try await Self.incidents(practice.open()).list(from: LastPoll())
     }
 
     private static func incidents(_ connection: ServiceNowConnection) throws -> TableSource {
@@ -50,30 +51,28 @@ import Testing
     @Test func `while the server ignores a condition, a poll does not read the table`() async throws {
         practice.instance.addTask(title: "A lamp flickers", priority: 4)
         practice.instance.changeUser("john.doe") { $0.omittedFields = ["priority"] }
-        try await practice.open { connection in
-            let source = try Self.incidents(connection)
-            let first = await failure { _ = try await source.list(from: LastPoll()) }
-            let requests = practice.simulation.requests.total
-            let second = await failure { _ = try await source.list(from: LastPoll()) }
-            #expect(first?.reason == .badArguments && second == first)
-            #expect(practice.simulation.requests.total == requests + 1)
-            practice.instance.changeUser("john.doe") { $0.omittedFields = [] }
-            #expect(try await source.list(from: LastPoll()).listing.entries.isEmpty)
-        }
+        let connection = try await practice.open()
+        let source = try Self.incidents(connection)
+        let first = await failure { _ = try await source.list(from: LastPoll()) }
+        let requests = practice.simulation.requests.total
+        let second = await failure { _ = try await source.list(from: LastPoll()) }
+        #expect(first?.reason == .badArguments && second == first)
+        #expect(practice.simulation.requests.total == requests + 1)
+        practice.instance.changeUser("john.doe") { $0.omittedFields = [] }
+        #expect(try await source.list(from: LastPoll()).listing.entries.isEmpty)
     }
 
     @Test func `a field whose column the dictionary hides from the account is read nevertheless`() async throws {
         let task = practice.instance.addTask(title: "Core switch down", fields: ["category": "network"])
         practice.instance.addTask(title: "A lamp flickers", fields: ["category": "hardware"])
         practice.instance.changeUser("john.doe") { $0.hiddenColumns = ["category"] }
-        try await practice.open { connection in
-            let settings: JSON.Object = ["table": "incident", "query": "category=network", "fields": ["number", "category"]]
-            let source = try TableSource(name: "incidents", settings: Settings(settings), connection: connection)
-            let listing = try await source.list(from: LastPoll()).listing
-            #expect(listing.entries.map(\.key.text) == [task.id])
-            let details = try await source.details(of: [TaskKey(task.id)], in: listing)
-            #expect(details.snapshots[TaskKey(task.id)]?.fields["category"] == "network")
-        }
+        let connection = try await practice.open()
+        let settings: JSON.Object = ["table": "incident", "query": "category=network", "fields": ["number", "category"]]
+        let source = try TableSource(name: "incidents", settings: Settings(settings), connection: connection)
+        let listing = try await source.list(from: LastPoll()).listing
+        #expect(listing.entries.map(\.key.text) == [task.id])
+        let details = try await source.details(of: [TaskKey(task.id)], in: listing)
+        #expect(details.snapshots[TaskKey(task.id)]?.fields["category"] == "network")
     }
 
     @Test func `a table source lists an incident without an owner`() async throws {

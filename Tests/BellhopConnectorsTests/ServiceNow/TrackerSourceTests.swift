@@ -5,24 +5,19 @@ import Testing
 
 @testable import BellhopConnectors
 
-@Suite struct TrackerSourceTests {
+@Suite(.closing) struct TrackerSourceTests {
     let practice = Practice()
     var instance: SimulatedInstance { practice.instance }
 
-    private func source<Value: Sendable>(
-        _ settings: JSON.Object = [:], _ body: (TrackerSource) async throws -> Value
-    ) async throws -> Value {
-        try await practice.open { connection in
-            try await body(TrackerSource(name: "my-work", settings: Settings(settings), connection: connection))
-        }
+    private func source(_ settings: JSON.Object = [:]) async throws -> TrackerSource {
+        try TrackerSource(name: "my-work", settings: Settings(settings), connection: await practice.open())
     }
 
     /// Lists, and reads the details of everything listed and of these keys.
     private func poll(_ settings: JSON.Object = [:], gone: [TaskKey] = []) async throws -> (Listing, Details) {
-        try await source(settings) { source in
-            let listing = try await source.list(from: LastPoll()).listing
-            return (listing, try await source.details(of: listing.entries.map(\.key) + gone, in: listing))
-        }
+        let source = try await source(settings)
+        let listing = try await source.list(from: LastPoll()).listing
+        return (listing, try await source.details(of: listing.entries.map(\.key) + gone, in: listing))
     }
 
     @Test func `a task is read with its type, class, address and typed fields`() async throws {
@@ -92,24 +87,22 @@ import Testing
             notice.hasPrefix(
                 "No record of source my-work has the fields `priorty` (did you mean `priority`?), `who` (`opened_by.nam`), "
                     + "`caller_id`, so they stay empty."))
-        try await source(settings) { source in
-            let listing = try await source.list(from: LastPoll()).listing
-            let some = try await source.details(of: [listing.entries[0].key], in: listing)
-            #expect(some.notice == nil, "one record is not all")
-        }
+        let source = try await source(settings)
+        let listing = try await source.list(from: LastPoll()).listing
+        let some = try await source.details(of: [listing.entries[0].key], in: listing)
+        #expect(some.notice == nil, "one record is not all")
     }
 
     @Test func `a field with another path is redefined, and the fields whose values labels replace`() async throws {
-        try await practice.open { connection in
-            func source(_ rank: JSON, _ display: JSON = "values") throws -> TrackerSource {
-                let settings: JSON.Object = ["fields": ["number", ["rank": rank], "active", "due_date"], "display": display]
-                return try TrackerSource(name: "my-work", settings: Settings(settings), connection: connection)
-            }
-            let before = try source("urgency")
-            #expect(try source("impact").redefined(since: before) == ["rank"])
-            #expect(try source("urgency", "both").redefined(since: before).isEmpty)
-            #expect(try source("urgency", "labels").redefined(since: before) == ["number", "rank"])
+        let connection = try await practice.open()
+        func source(_ rank: JSON, _ display: JSON = "values") throws -> TrackerSource {
+            let settings: JSON.Object = ["fields": ["number", ["rank": rank], "active", "due_date"], "display": display]
+            return try TrackerSource(name: "my-work", settings: Settings(settings), connection: connection)
         }
+        let before = try source("urgency")
+        #expect(try source("impact").redefined(since: before) == ["rank"])
+        #expect(try source("urgency", "both").redefined(since: before).isEmpty)
+        #expect(try source("urgency", "labels").redefined(since: before) == ["number", "rank"])
     }
 
     @Test func `German labels become types, and classes do not depend on the language`() async throws {
@@ -227,14 +220,13 @@ import Testing
         let (seen, hidden) = (
             instance.addTask(title: "Seen", assignedTo: "john.doe"), instance.addTask(title: "Hidden", assignedTo: "john.doe")
         )
-        try await source { source in
-            let listing = try await source.list(from: LastPoll()).listing
-            instance.changeUser("john.doe") { $0.hiddenTasks = [hidden.id] }
-            let details = try await source.details(of: listing.entries.map(\.key), in: listing)
-            #expect(details.snapshots[TaskKey(seen.id)]?.className == "incident")
-            #expect(details.snapshots[TaskKey(hidden.id)]?.title == "Hidden")
-            #expect(details.notice?.contains("cannot read 1 task of 2") == true)
-        }
+        let source = try await source()
+        let listing = try await source.list(from: LastPoll()).listing
+        instance.changeUser("john.doe") { $0.hiddenTasks = [hidden.id] }
+        let details = try await source.details(of: listing.entries.map(\.key), in: listing)
+        #expect(details.snapshots[TaskKey(seen.id)]?.className == "incident")
+        #expect(details.snapshots[TaskKey(hidden.id)]?.title == "Hidden")
+        #expect(details.notice?.contains("cannot read 1 task of 2") == true)
     }
 
     @Test(arguments: [false, true])
@@ -304,22 +296,18 @@ import Testing
     }
 
     @Test func `a source with a timeout passes it to the request`() async throws {
-        let failure = await failure {
-            try await practice.open { connection in
-                _ = try await connection.reading.send(.tasks)
-                practice.simulation.faults.add(.slow(milliseconds: 3000), "GET", path: "/api/x_snc_my_work")
-                let source = try TrackerSource(name: "my-work", settings: Settings(["timeout": 200_000]), connection: connection)
-                _ = try await source.list(from: LastPoll())
-            }
-        }
+        let connection = try await practice.open()
+        _ = try await connection.reading.send(.tasks)
+        practice.simulation.faults.add(.slow(milliseconds: 3000), "GET", path: "/api/x_snc_my_work")
+        let source = try TrackerSource(name: "my-work", settings: Settings(["timeout": 200_000]), connection: connection)
+        let failure = await failure { _ = try await source.list(from: LastPoll()) }
         #expect(failure?.reason == .timeout)
     }
 
     @Test func `a source's memory depends on instance, user and kind`() async throws {
-        try await source { source in
-            #expect(source.scope.user == "john.doe")
-            #expect(source.scope.kind == "tracker")
-            #expect(source.scope.instance.hasPrefix("http://127.0.0.1:"))
-        }
+        let source = try await source()
+        #expect(source.scope.user == "john.doe")
+        #expect(source.scope.kind == "tracker")
+        #expect(source.scope.instance.hasPrefix("http://127.0.0.1:"))
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-@Suite struct UpdateActionTests {
+@Suite(.closing) struct UpdateActionTests {
     let practice = Practice()
     let task: SimulatedTask
     var instance: SimulatedInstance { practice.instance }

@@ -27,17 +27,16 @@ extension Practice {
 
     /// One attempt in new sessions, as after a restart; does not wait between lookups.
     func perform(_ delivery: Delivery, _ attempt: Attempt, settings: JSON.Object = [:]) async throws -> Receipt {
-        try await open(settings: settings) { connection in
-            let times = WriteTimes(lookupWaits: [])
-            let action: any Action =
-                switch delivery.action {
-                case "update": UpdateAction(connection: connection, times: times)
-                case "create": CreateAction(connection: connection, times: times)
-                case "attach": AttachAction(connection: connection, times: times)
-                default: CommentAction(connection: connection, times: times)
-                }
-            return try await action.perform(delivery, attempt: attempt)
-        }
+        let connection = try await open(settings: settings)
+        let times = WriteTimes(lookupWaits: [])
+        let action: any Action =
+            switch delivery.action {
+            case "update": UpdateAction(connection: connection, times: times)
+            case "create": CreateAction(connection: connection, times: times)
+            case "attach": AttachAction(connection: connection, times: times)
+            default: CommentAction(connection: connection, times: times)
+            }
+        return try await action.perform(delivery, attempt: attempt)
     }
 
     func failing(_ delivery: Delivery, _ attempt: Attempt, settings: JSON.Object = [:]) async -> Failure? {

@@ -10,9 +10,7 @@ struct ConnectProxy: Sendable {
 
     /// - Parameter credentials: required for a tunnel, as `name:password` in Base 64; nil to open one for every client.
     /// - Parameter answer: sent in place of opening a tunnel, such as `403 Forbidden`.
-    static func serve<Value: Sendable>(
-        credentials: String? = nil, answer: String? = nil, _ body: (ConnectProxy) async throws -> Value
-    ) async throws -> Value {
+    static func serve(credentials: String? = nil, answer: String? = nil) async throws -> ConnectProxy {
         let heads = Recording<String>()
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
@@ -22,8 +20,8 @@ struct ConnectProxy: Sendable {
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
-        defer { channel.close(promise: nil) }
-        return try await body(ConnectProxy(port: channel.localAddress?.port ?? 0, heads: heads))
+        whenTestEnds { channel.close(promise: nil) }
+        return ConnectProxy(port: channel.localAddress?.port ?? 0, heads: heads)
     }
 
     /// Reads the request for a tunnel, opens it, and then forwards everything.

@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopTesting
 import Synchronization
 
 @testable import BellhopConnectors
@@ -93,21 +94,17 @@ extension HTTPResponse {
 }
 
 extension Connectors {
-    /// Runs the body, and closes the connections after it.
-    func inUse<Value: Sendable>(_ body: (Connectors) async throws -> Value) async throws -> Value {
-        let result: Result<Value, any Error>
-        do { result = .success(try await body(self)) } catch { result = .failure(error) }
-        await shutdown()
-        return try result.get()
+    /// Closes the connections when the test ends.
+    func untilTestEnds() -> Connectors {
+        whenTestEnds { await self.shutdown() }
+        return self
     }
 }
 
 extension Connection {
-    /// Runs the body, and closes the connection after it.
-    func inUse<Value: Sendable>(_ body: (Self) async throws -> Value) async throws -> Value {
-        let result: Result<Value, any Error>
-        do { result = .success(try await body(self)) } catch { result = .failure(error) }
-        try await shutdown()
-        return try result.get()
+    /// Closes the connection when the test ends.
+    func untilTestEnds() -> Self {
+        whenTestEnds { try await self.shutdown() }
+        return self
     }
 }

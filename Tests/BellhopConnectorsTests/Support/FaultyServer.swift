@@ -1,3 +1,4 @@
+import BellhopTesting
 import NIOCore
 import NIOPosix
 
@@ -49,6 +50,11 @@ struct FaultyServer {
             .bind(host: "127.0.0.1", port: 0).get()
         defer { channel.close(promise: nil) }
         return try await body("http://127.0.0.1:\(channel.localAddress?.port ?? 0)")
+    }
+
+    /// Serves until the test ends, and returns the address.
+    static func serve(_ answer: Answer, bytes: [UInt8] = []) async throws -> String {
+        try await untilTestEnds { try await serve(answer, bytes: bytes, $0) }
     }
 
     private final class Handler: ChannelInboundHandler {

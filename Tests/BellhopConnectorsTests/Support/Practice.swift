@@ -34,14 +34,9 @@ struct Practice {
             name: "snow", settings: settings(address, password: password, more), in: environment())
     }
 
-    /// Runs the body against the instance with a connection of its own.
-    func open<Value: Sendable>(
-        password: String = "correct horse", settings: JSON.Object = [:], _ body: (ServiceNowConnection) async throws -> Value
-    ) async throws -> Value {
-        try await simulation.serve { address in
-            let connection = try connection(address, password: password, settings: settings)
-            return try await connection.inUse(body)
-        }
+    /// Serves the instance, and opens a connection of its own to it, until the test ends.
+    func open(password: String = "correct horse", settings: JSON.Object = [:]) async throws -> ServiceNowConnection {
+        try connection(await simulation.serve(), password: password, settings: settings).untilTestEnds()
     }
 }
 
@@ -54,9 +49,8 @@ extension JSON.Object {
 }
 
 extension Simulation {
-    func serve<Value: Sendable>(_ body: (String) async throws -> Value) async throws -> Value {
-        try await SimulatorServer(self).serve(body)
-    }
+    /// Serves it until the test ends, and returns the address.
+    func serve() async throws -> String { try await untilTestEnds { try await SimulatorServer(self).serve($0) } }
 }
 
 /// The failure with which the work ends; nil if it succeeds.

@@ -9,9 +9,7 @@ struct ScriptedMailServer: Sendable {
 
     /// - Parameter replies: to the greeting (`""`), to commands by their first word, and to the mail (`"."`); by default positive ones
     ///   of a server with STARTTLS. Each is sent with a line end.
-    static func serve<Value: Sendable>(
-        _ replies: [String: String], _ body: (ScriptedMailServer) async throws -> Value
-    ) async throws -> Value {
+    static func serve(_ replies: [String: String]) async throws -> ScriptedMailServer {
         let usual = [
             "": "220 odd", "EHLO": "250-odd\r\n250-STARTTLS\r\n250 AUTH PLAIN LOGIN", "AUTH": "235 in", "DATA": "354 go",
             ".": "250 kept", "QUIT": "221 bye",
@@ -25,8 +23,8 @@ struct ScriptedMailServer: Sendable {
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
-        defer { channel.close(promise: nil) }
-        return try await body(ScriptedMailServer(port: channel.localAddress?.port ?? 0, commands: commands))
+        whenTestEnds { channel.close(promise: nil) }
+        return ScriptedMailServer(port: channel.localAddress?.port ?? 0, commands: commands)
     }
 
     private final class Handler: ChannelInboundHandler {

@@ -1,3 +1,4 @@
+import BellhopTesting
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -8,9 +9,7 @@ import NIOSSL
 struct TLSServer {
     let port: Int
 
-    static func serve<Value: Sendable>(
-        wantsCertificate: Bool = false, newest: TLSVersion? = nil, _ body: (TLSServer) async throws -> Value
-    ) async throws -> Value {
+    static func serve(wantsCertificate: Bool = false, newest: TLSVersion? = nil) async throws -> TLSServer {
         let certificates = try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8))
         let key = try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem)
         var tls = TLSConfiguration.makeServerConfiguration(
@@ -33,8 +32,8 @@ struct TLSServer {
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
-        defer { channel.close(promise: nil) }
-        return try await body(TLSServer(port: channel.localAddress?.port ?? 0))
+        whenTestEnds { channel.close(promise: nil) }
+        return TLSServer(port: channel.localAddress?.port ?? 0)
     }
 
     private final class Answer: ChannelInboundHandler {

@@ -28,36 +28,26 @@ struct WebPractice {
         return try WebConnection(name: "api", settings: Settings(values), in: environment)
     }
 
-    /// Runs the body with a connection of its own.
-    func open<Value: Sendable>(
-        _ settings: JSON.Object = [:], _ body: (WebConnection) async throws -> Value
-    ) async throws -> Value {
-        try await simulation.serve { address in
-            let connection = try connection(address, settings)
-            return try await connection.inUse(body)
-        }
+    /// Serves the API, and opens a connection of its own to it, until the test ends.
+    func open(_ settings: JSON.Object = [:]) async throws -> WebConnection {
+        try connection(await simulation.serve(), settings).untilTestEnds()
     }
 
-    func source<Value: Sendable>(
-        _ settings: JSON.Object, connection: JSON.Object = [:], _ body: (RESTSource) async throws -> Value
-    ) async throws -> Value {
+    func source(_ settings: JSON.Object, connection: JSON.Object = [:]) async throws -> RESTSource {
         var settings = settings
         if settings["id"] == nil { settings["id"] = "id" }
-        return try await open(connection) { [settings] connection in
-            try await body(RESTSource(name: "issues", settings: Settings(settings), connection: connection))
-        }
+        return try await RESTSource(name: "issues", settings: Settings(settings), connection: open(connection))
     }
 
     /// The titles listed by a source with these settings, in order.
     func titles(_ settings: JSON.Object, connection: JSON.Object = [:]) async throws -> [String] {
         var settings = settings
         if settings["title"] == nil { settings["title"] = "title" }
-        return try await source(settings, connection: connection) { source in
-            let listing = try await source.list(from: LastPoll()).listing
-            let keys = listing.entries.map(\.key)
-            let details = try await source.details(of: keys, in: listing)
-            return keys.compactMap { details.snapshots[$0]?.title }
-        }
+        let source = try await source(settings, connection: connection)
+        let listing = try await source.list(from: LastPoll()).listing
+        let keys = listing.entries.map(\.key)
+        let details = try await source.details(of: keys, in: listing)
+        return keys.compactMap { details.snapshots[$0]?.title }
     }
 
     func failure(_ settings: JSON.Object, connection: JSON.Object = [:]) async -> Failure? {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-@Suite struct WebExaminationTests {
+@Suite(.closing) struct WebExaminationTests {
     let practice = WebPractice()
     static let auth: JSON.Object = ["auth": ["bearer": "t0ken"]]
 
@@ -22,7 +22,7 @@ import Testing
         _ settings: JSON.Object = auth
     ) async throws -> [String] {
         let needs = ConnectionNeeds(sources: sources, actions: actions)
-        return try await practice.open(settings) { connection in await connection.examine(needs) }
+        return try await practice.open(settings).examine(needs)
             .map { "\($0.state.rawValue) \($0.subject): \($0.text)" }
     }
 
@@ -79,7 +79,7 @@ import Testing
 
     @Test func `a login trial succeeds, fails, or states why it proves nothing`() async throws {
         func trial(_ needs: ConnectionNeeds = ConnectionNeeds()) async throws -> LoginTrial {
-            try await practice.open(Self.auth) { try await $0.verifyLogin(needs) }
+            try await practice.open(Self.auth).verifyLogin(needs)
         }
         let needs = ConnectionNeeds(sources: [Self.list])
         #expect(try await trial(needs).doubt?.contains("answers the same without credentials") == true)

@@ -6,7 +6,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Structured filters, run over HTTP: they return the matching rows, and the verdict about a row never contradicts that.
-@Suite struct FilterRowsTests {
+@Suite(.closing) struct FilterRowsTests {
     let practice = Practice()
     var instance: SimulatedInstance { practice.instance }
 
@@ -110,12 +110,11 @@ import Testing
 
     @Test func `each documented example returns the intended rows`() async throws {
         fill()
-        try await practice.open { connection in
-            for (text, expected) in Self.examples {
-                let rows = try await rows(try JSON.parse(text), by: connection)
-                let isOrdered = text.contains("sort")
-                #expect(isOrdered ? rows == expected : rows.sorted() == expected.sorted(), "\(text) brings \(rows)")
-            }
+        let connection = try await practice.open()
+        for (text, expected) in Self.examples {
+            let rows = try await rows(try JSON.parse(text), by: connection)
+            let isOrdered = text.contains("sort")
+            #expect(isOrdered ? rows == expected : rows.sorted() == expected.sorted(), "\(text) brings \(rows)")
         }
     }
 
@@ -128,20 +127,18 @@ import Testing
         }
         fill()
         let (_, field, example) = how.reference
-        try await practice.open { connection in
-            _ = try await rows(.object([field: [how.rawValue: example]]), by: connection)
-        }
+        let connection = try await practice.open()
+        _ = try await rows(.object([field: [how.rawValue: example]]), by: connection)
     }
 
     @Test func `times relative to now are in the user's time zone`() async throws {
         fill()
         // There it is six in the evening, and at 23:59:59 of the day before it was already Monday here.
         instance.changeUser("john.doe") { $0.utcOffset = 540 }
-        try await practice.open { connection in
-            let today = try await rows(["opened_at": ["on": "today"]], by: connection)
-            #expect(today.sorted() == ["42", "43", "44"])
-            let later = try await rows(["opened_at": ["after": "2026-01-05T00:00:00Z"]], by: connection)
-            #expect(later.sorted() == ["42", "44"])
-        }
+        let connection = try await practice.open()
+        let today = try await rows(["opened_at": ["on": "today"]], by: connection)
+        #expect(today.sorted() == ["42", "43", "44"])
+        let later = try await rows(["opened_at": ["after": "2026-01-05T00:00:00Z"]], by: connection)
+        #expect(later.sorted() == ["42", "44"])
     }
 }
