@@ -210,7 +210,8 @@ let package = Package(
             name: "CELTests", dependencies: ["BellhopCore", "BellhopTesting", "CEL"], exclude: ["Conformance/skipped.txt"],
             swiftSettings: house),
         .testTarget(
-            name: "SimulatorTests", dependencies: ["BellhopCore", "Simulator", asyncHTTPClient, nioCore, nioHTTP1],
+            name: "SimulatorTests",
+            dependencies: ["BellhopCore", "BellhopTesting", "Simulator", asyncHTTPClient, nioCore, nioHTTP1],
             swiftSettings: house),
         .testTarget(name: "YAMLTests", dependencies: ["BellhopCore", "YAML"], swiftSettings: house),
     ]

@@ -1,8 +1,9 @@
+import BellhopTesting
 import Testing
 
 @testable import Simulator
 
-@Suite struct ChatPageTests {
+@Suite(.closing) struct ChatPageTests {
     @Test(arguments: [
         ("**a** *b* ***c*** `d*`", "<b>a</b> <i>b</i> <b><i>c</i></b> <code>d*</code>"),
         (#"\*a\* \<b\>"#, "*a* &lt;b&gt;"), ("&#42;a&#42; &lt;", "&#42;a&#42; &lt;"),
@@ -17,12 +18,11 @@ import Testing
 
     @Test func `the chat page shows messages and runs no script in them`() async throws {
         let office = Office()
-        let page = try await office.open { client in
-            client.authorization = nil
-            let body = #"{"text":"<script>alert(1)</script> **New** \\*not\\*"}"#
-            _ = try await client.send(.POST, "/mattermost/hooks/x", body: body, headers: [])
-            return try await client.send(.GET, "/simulator/chats", body: "", headers: []).text
-        }
+        var client = try await office.open()
+        client.authorization = nil
+        let body = #"{"text":"<script>alert(1)</script> **New** \\*not\\*"}"#
+        _ = try await client.send(.POST, "/mattermost/hooks/x", body: body, headers: [])
+        let page = try await client.send(.GET, "/simulator/chats", body: "", headers: []).text
         #expect(!page.contains("<script>"))
         #expect(page.contains("iframe sandbox srcdoc"))
         #expect(page.contains("&lt;b&gt;New&lt;/b&gt; *not*"))
@@ -54,23 +54,22 @@ import Testing
             ReceivedMail(
                 client: "x", sender: "bell@example.com", recipients: ["ops@example.com"], user: nil, isEncrypted: false,
                 bytes: Array(mail.replacing("\n", with: "\r\n").utf8), time: 0))
-        let page = try await office.open { client in
-            client.authorization = nil
-            let alert = """
-                {"routing_key": "0123456789abcdef0123456789abcdef", "event_action": "trigger", "dedup_key": "k", "payload":
-                 {"summary": "Disk <script>alert(1)</script>", "source": "s", "severity": "critical", "custom_details": {"a": "<i>"}}}
-                """
-            let room = #"{"msgtype": "m.text", "body": "x", "formatted_body": "<b>room</b><script>alert(3)</script>"}"#
-            let sent = [
-                try await client.send(.POST, "/pagerduty/v2/enqueue", body: alert),
-                try await client.send(.POST, "/ntfy", body: #"{"topic": "ops", "title": "<u>", "message": "<script>alert(2)"}"#),
-                try await client.send(
-                    .PUT, "/matrix/_matrix/client/v3/rooms/!r:x/send/m.room.message/1", body: room,
-                    headers: [("Authorization", "Bearer t")]),
-            ]
-            #expect(sent.map(\.status) == [202, 200, 200])
-            return try await client.send(.GET, "/simulator/inbox", body: "").text
-        }
+        var client = try await office.open()
+        client.authorization = nil
+        let alert = """
+            {"routing_key": "0123456789abcdef0123456789abcdef", "event_action": "trigger", "dedup_key": "k", "payload":
+             {"summary": "Disk <script>alert(1)</script>", "source": "s", "severity": "critical", "custom_details": {"a": "<i>"}}}
+            """
+        let room = #"{"msgtype": "m.text", "body": "x", "formatted_body": "<b>room</b><script>alert(3)</script>"}"#
+        let sent = [
+            try await client.send(.POST, "/pagerduty/v2/enqueue", body: alert),
+            try await client.send(.POST, "/ntfy", body: #"{"topic": "ops", "title": "<u>", "message": "<script>alert(2)"}"#),
+            try await client.send(
+                .PUT, "/matrix/_matrix/client/v3/rooms/!r:x/send/m.room.message/1", body: room,
+                headers: [("Authorization", "Bearer t")]),
+        ]
+        #expect(sent.map(\.status) == [202, 200, 200])
+        let page = try await client.send(.GET, "/simulator/inbox", body: "").text
         #expect(!page.contains("<script>") && !page.contains("<u>") && !page.contains("<i>"))
         for shown in [
             "Disk &lt;script&gt;alert(1)&lt;/script&gt;", "pagerduty, critical, open, key k", "&lt;script&gt;alert(2)",

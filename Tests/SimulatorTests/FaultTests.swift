@@ -1,9 +1,10 @@
 import BellhopCore
+import BellhopTesting
 import Testing
 
 @testable import Simulator
 
-@Suite struct FaultTests {
+@Suite(.closing) struct FaultTests {
     let office = Office()
 
     private func list(with fault: Fault) async throws -> Answer {
@@ -60,26 +61,24 @@ import Testing
 
     @Test func `a reset before the request has no effect, and a reset after it loses only the reply`() async throws {
         let task = office.instance.addTask(title: "A")
-        try await office.open { client async throws -> Void in
-            office.simulation.faults.add(.resetBefore, "POST")
-            await #expect(throws: (any Error).self) { try await client.comment("one", on: task.id) }
-            #expect(office.instance.journal.isEmpty)
-            office.simulation.faults.add(.resetAfter, "POST")
-            await #expect(throws: (any Error).self) { try await client.comment("two", on: task.id) }
-            #expect(office.instance.journal.map(\.text) == ["two"])
-            #expect(try await client.comment("three", on: task.id).status == 201)
-        }
+        var client = try await office.open()
+        office.simulation.faults.add(.resetBefore, "POST")
+        await #expect(throws: (any Error).self) { try await client.comment("one", on: task.id) }
+        #expect(office.instance.journal.isEmpty)
+        office.simulation.faults.add(.resetAfter, "POST")
+        await #expect(throws: (any Error).self) { try await client.comment("two", on: task.id) }
+        #expect(office.instance.journal.map(\.text) == ["two"])
+        #expect(try await client.comment("three", on: task.id).status == 201)
     }
 
     @Test func `a session lost during a request is answered 401 and is gone`() async throws {
-        try await office.open { client in
-            _ = try await client.list()
-            client.authorization = nil
-            office.simulation.faults.add(.sessionLost)
-            let answer = try await client.list()
-            #expect(answer.status == 401)
-            #expect(answer.header("X-Is-Logged-In") == "false")
-        }
+        var client = try await office.open()
+        _ = try await client.list()
+        client.authorization = nil
+        office.simulation.faults.add(.sessionLost)
+        let answer = try await client.list()
+        #expect(answer.status == 401)
+        #expect(answer.header("X-Is-Logged-In") == "false")
         #expect(office.instance.openSessions == 0)
     }
 
@@ -124,10 +123,9 @@ import Testing
         office.simulation.faults.add(.slow(milliseconds: 3_600_000))
         let clock = ContinuousClock()
         let start = clock.now
-        try await office.open { client in
-            let client = client
+        try await SimulatorServer(office.simulation).serve { url in
             let request = Task {
-                var mine = client
+                var mine = Client(url)
                 return try await mine.list()
             }
             while office.simulation.requests.total == 0 { try await Task.sleep(for: .milliseconds(5)) }
@@ -138,45 +136,43 @@ import Testing
 
     @Test func `a hanging host accepts a request but never answers`() async throws {
         let task = office.instance.addTask(title: "A")
-        try await office.open { client async throws -> Void in
-            client.timeout = .seconds(60)
-            let patient = client
-            for (takesEffect, kept) in [(false, []), (true, ["one"])] {
-                office.simulation.faults.add(FaultRule(.hangs, method: "POST", takesEffect: takesEffect))
-                let request = Task {
-                    var mine = patient
-                    return try await mine.comment("one", on: task.id).status
-                }
-                for _ in 0..<6000
-                where office.simulation.faults.rules.last?.struck == 0 || office.instance.journal.map(\.text) != kept {
-                    try await Task.sleep(for: .milliseconds(5))
-                }
-                request.cancel()
-                await #expect(throws: (any Error).self) { try await request.value }
-                #expect(office.instance.journal.map(\.text) == kept)
+        var client = try await office.open()
+        client.timeout = .seconds(60)
+        let patient = client
+        for (takesEffect, kept) in [(false, []), (true, ["one"])] {
+            office.simulation.faults.add(FaultRule(.hangs, method: "POST", takesEffect: takesEffect))
+            let request = Task {
+                var mine = patient
+                return try await mine.comment("one", on: task.id).status
             }
-            #expect(try await client.list().status == 200)
+            for _ in 0..<6000
+            where office.simulation.faults.rules.last?.struck == 0 || office.instance.journal.map(\.text) != kept {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            request.cancel()
+            await #expect(throws: (any Error).self) { try await request.value }
+            #expect(office.instance.journal.map(\.text) == kept)
         }
+        #expect(try await client.list().status == 200)
     }
 
     @Test func `a falsely empty list states the count zero or the real count`() async throws {
         office.instance.addTask(title: "A")
         office.simulation.api.add("Door stuck")
-        try await office.open { client async throws -> Void in
-            let table = "/api/now/v2/table/incident?sysparm_query=active=true&sysparm_limit=10"
-            for (fault, count) in [(Fault.emptyList, 0), (.emptyListCounted, 1)] {
-                office.simulation.faults.removeAll()
-                office.simulation.faults.add(fault, "GET", query: "active=true", times: nil)
-                office.simulation.faults.add(fault, "GET", path: "/rest/v1", times: nil)
-                let empty = try await client.get(table)
-                #expect(try empty.result?.asArray?.isEmpty == true)
-                #expect(empty.header("X-Total-Count") == String(count))
-                let other = try await client.get(table.replacing("active=true", with: "numberISNOTEMPTY"))
-                #expect(try other.result?.asArray?.count == 1)
-                #expect(try await client.get("/rest/v1/list").json().asArray?.isEmpty == true)
-                #expect(try await client.get("/rest/v1/page?page=1").json()["total"] == .int(count))
-                #expect(try await client.get("/rest/v1/issues/1").json()["title"] == "Door stuck")
-            }
+        var client = try await office.open()
+        let table = "/api/now/v2/table/incident?sysparm_query=active=true&sysparm_limit=10"
+        for (fault, count) in [(Fault.emptyList, 0), (.emptyListCounted, 1)] {
+            office.simulation.faults.removeAll()
+            office.simulation.faults.add(fault, "GET", query: "active=true", times: nil)
+            office.simulation.faults.add(fault, "GET", path: "/rest/v1", times: nil)
+            let empty = try await client.get(table)
+            #expect(try empty.result?.asArray?.isEmpty == true)
+            #expect(empty.header("X-Total-Count") == String(count))
+            let other = try await client.get(table.replacing("active=true", with: "numberISNOTEMPTY"))
+            #expect(try other.result?.asArray?.count == 1)
+            #expect(try await client.get("/rest/v1/list").json().asArray?.isEmpty == true)
+            #expect(try await client.get("/rest/v1/page?page=1").json()["total"] == .int(count))
+            #expect(try await client.get("/rest/v1/issues/1").json()["title"] == "Door stuck")
         }
     }
 
@@ -188,18 +184,17 @@ import Testing
 
     @Test func `requests above a rate limit are answered 429 and counted`() async throws {
         let faults = office.simulation.faults
-        try await office.open { client async throws -> Void in
-            let rule = #"{"fault":"rate_limit","requests":2,"seconds":10,"retry_after":1,"path":"/hooks/ops"}"#
-            #expect(try await client.send(.POST, "/simulator/faults", body: rule).status == 201)
-            var statuses: [Int] = []
-            for _ in 0..<3 { statuses.append(try await client.send(.POST, "/hooks/ops", body: #"{"text":"a"}"#).status) }
-            #expect(statuses == [200, 200, 429])
-            #expect(try await client.send(.POST, "/hooks/other", body: #"{"text":"a"}"#).status == 200)
-            office.clock.advance(seconds: 9)
-            #expect(try await client.send(.POST, "/hooks/ops", body: #"{"text":"a"}"#).header("Retry-After") == "1")
-            office.clock.advance(seconds: 1)
-            #expect(try await client.send(.POST, "/hooks/ops", body: #"{"text":"a"}"#).status == 200)
-        }
+        var client = try await office.open()
+        let rule = #"{"fault":"rate_limit","requests":2,"seconds":10,"retry_after":1,"path":"/hooks/ops"}"#
+        #expect(try await client.send(.POST, "/simulator/faults", body: rule).status == 201)
+        var statuses: [Int] = []
+        for _ in 0..<3 { statuses.append(try await client.send(.POST, "/hooks/ops", body: #"{"text":"a"}"#).status) }
+        #expect(statuses == [200, 200, 429])
+        #expect(try await client.send(.POST, "/hooks/other", body: #"{"text":"a"}"#).status == 200)
+        office.clock.advance(seconds: 9)
+        #expect(try await client.send(.POST, "/hooks/ops", body: #"{"text":"a"}"#).header("Retry-After") == "1")
+        office.clock.advance(seconds: 1)
+        #expect(try await client.send(.POST, "/hooks/ops", body: #"{"text":"a"}"#).status == 200)
         #expect(faults.rules.map(\.seen) == [5])
         #expect(faults.rules.map(\.struck) == [2])
         #expect(faults.rules.first?.rule.times == nil)
@@ -207,15 +202,14 @@ import Testing
     }
 
     @Test func `a port in use is reported`() async throws {
-        try await office.open { client async throws -> Void in
-            let port = try #require(client.base.split(separator: ":").last.flatMap { Int($0) })
-            let error = await #expect(throws: SimulatorServer.Problem.self) {
-                try await SimulatorServer(office.simulation, port: port).run()
-            }
-            guard case .cannotListen(port, _) = error else {
-                Issue.record("\(String(describing: error))")
-                return
-            }
+        let client = try await office.open()
+        let port = try #require(client.base.split(separator: ":").last.flatMap { Int($0) })
+        let error = await #expect(throws: SimulatorServer.Problem.self) {
+            try await SimulatorServer(office.simulation, port: port).run()
+        }
+        guard case .cannotListen(port, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
         }
     }
 }

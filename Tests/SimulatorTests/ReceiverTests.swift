@@ -1,15 +1,15 @@
+import BellhopTesting
 import Testing
 
 @testable import Simulator
 
-@Suite struct ReceiverTests {
+@Suite(.closing) struct ReceiverTests {
     let office = Office()
 
     private func post(_ path: String, _ body: String) async throws -> Answer {
-        try await office.open { client in
-            client.authorization = nil
-            return try await client.send(.POST, path, body: body, headers: [("X-Trace", "7")])
-        }
+        var client = try await office.open()
+        client.authorization = nil
+        return try await client.send(.POST, path, body: body, headers: [("X-Trace", "7")])
     }
 
     @Test func `a chat message is recorded completely and answered ok`() async throws {

@@ -1,9 +1,10 @@
+import BellhopTesting
 import Synchronization
 import Testing
 
 @testable import Simulator
 
-@Suite struct ScenarioTests {
+@Suite(.closing) struct ScenarioTests {
     @Test func `each change of a script happens once, in order and at its time`() {
         var scenario = Scenario([
             .init(at: 30, .deleted(task: "c")), .init(at: 10, .deleted(task: "a")), .init(at: 10, .deleted(task: "b")),
@@ -106,12 +107,11 @@ import Testing
         #expect(office.instance.tasks.count == 2)
         for round in 1...2 {
             scenes.withLock { $0 = [] }
-            try await office.open { client async throws -> Void in
-                _ = try await client.get("/api/now/v2/table/sys_user?sysparm_limit=1")
-                #expect(office.instance.counts.watchers == round - 1)
-                for _ in 0..<3 { #expect(try await client.list().status == 200) }
-                #expect(office.instance.counts.watchers == round)
-            }
+            var client = try await office.open()
+            _ = try await client.get("/api/now/v2/table/sys_user?sysparm_limit=1")
+            #expect(office.instance.counts.watchers == round - 1)
+            for _ in 0..<3 { #expect(try await client.list().status == 200) }
+            #expect(office.instance.counts.watchers == round)
             try await waitUntil {
                 $0.contains(.watched) && $0.contains { if case .comes(.changed, 5_000_000) = $0 { true } else { false } }
             }

@@ -1,9 +1,10 @@
 import BellhopCore
+import BellhopTesting
 import Testing
 
 @testable import Simulator
 
-@Suite struct TableTests {
+@Suite(.closing) struct TableTests {
     let office = Office()
 
     private func get(_ path: String) async throws -> Answer { try await office.open { try await $0.get(path) } }
@@ -119,16 +120,13 @@ import Testing
     @Test func `a comment sent by PATCH is in the journal and reads as empty`() async throws {
         let task = office.instance.addTask(title: "A")
         office.clock.advance(seconds: 5)
-        let (answer, journal, history) = try await office.open { client in
-            let answer = try await client.send(
-                .PATCH, "/api/now/v2/table/incident/\(task.id)", body: #"{"comments":"Hello","priority":"1"}"#)
-            let query =
-                "element_id=\(task.id)%5Eelement=comments%5Esys_created_by=javascript:gs.getUserName()%5EORDERBYDESCsys_created_on"
-            let journal = try await client.get("/api/now/v2/table/sys_journal_field?sysparm_query=\(query)&sysparm_limit=5")
-            let history = try await client.get(
-                "/api/now/v2/table/task/\(task.id)?sysparm_display_value=true&sysparm_fields=comments")
-            return (answer, journal, history)
-        }
+        var client = try await office.open()
+        let answer = try await client.send(
+            .PATCH, "/api/now/v2/table/incident/\(task.id)", body: #"{"comments":"Hello","priority":"1"}"#)
+        let query =
+            "element_id=\(task.id)%5Eelement=comments%5Esys_created_by=javascript:gs.getUserName()%5EORDERBYDESCsys_created_on"
+        let journal = try await client.get("/api/now/v2/table/sys_journal_field?sysparm_query=\(query)&sysparm_limit=5")
+        let history = try await client.get("/api/now/v2/table/task/\(task.id)?sysparm_display_value=true&sysparm_fields=comments")
         #expect(answer.status == 200)
         #expect(try answer.result?["comments"] == "")
         #expect(try answer.result?["priority"] == "1")
@@ -144,16 +142,15 @@ import Testing
 
     @Test func `a write of an unknown column, or without permission, is refused`() async throws {
         let task = office.instance.addTask(title: "A")
-        try await office.open { client async throws -> Void in
-            let path = "/api/now/v2/table/incident/\(task.id)"
-            #expect(try await client.send(.PATCH, path, body: #"{"priorty":"1"}"#).status == 400)
-            #expect(try await client.send(.PATCH, path, body: "{").status == 400)
-            #expect(try await client.send(.PATCH, path, body: "{}", headers: [("Content-Type", "text/plain")]).status == 415)
-            office.instance.changeUser("john.doe") { $0.comments = .refused }
-            #expect(try await client.send(.PATCH, path, body: #"{"comments":"x"}"#).status == 403)
-            office.instance.changeUser("john.doe") { $0.comments = .ignored }
-            #expect(try await client.send(.PATCH, path, body: #"{"comments":"x"}"#).status == 200)
-        }
+        var client = try await office.open()
+        let path = "/api/now/v2/table/incident/\(task.id)"
+        #expect(try await client.send(.PATCH, path, body: #"{"priorty":"1"}"#).status == 400)
+        #expect(try await client.send(.PATCH, path, body: "{").status == 400)
+        #expect(try await client.send(.PATCH, path, body: "{}", headers: [("Content-Type", "text/plain")]).status == 415)
+        office.instance.changeUser("john.doe") { $0.comments = .refused }
+        #expect(try await client.send(.PATCH, path, body: #"{"comments":"x"}"#).status == 403)
+        office.instance.changeUser("john.doe") { $0.comments = .ignored }
+        #expect(try await client.send(.PATCH, path, body: #"{"comments":"x"}"#).status == 200)
         #expect(office.instance.journal.isEmpty)
         #expect(office.instance.task(task.id)?.updates == 0)
     }

@@ -1,9 +1,10 @@
 import BellhopCore
+import BellhopTesting
 import Testing
 
 @testable import Simulator
 
-@Suite struct TrackerTests {
+@Suite(.closing) struct TrackerTests {
     let office = Office()
 
     @Test func `the result without tasks is an empty object`() async throws {
@@ -47,11 +48,10 @@ import Testing
 
     @Test func `labels follow the user's language`() async throws {
         office.instance.addTask(title: "A", assignedTo: "john.doe")
-        let names = try await office.open { client in
-            _ = try await client.list()
-            office.instance.setLanguage(.german)
-            return try await client.list().result?.asObject?.keys
-        }
+        var client = try await office.open()
+        _ = try await client.list()
+        office.instance.setLanguage(.german)
+        let names = try await client.list().result?.asObject?.keys
         #expect(names == ["Störung"])
     }
 
@@ -71,10 +71,9 @@ import Testing
 
     @Test func `a comment becomes a work note`() async throws {
         let task = office.instance.addTask(title: "A", assignedTo: "john.doe")
-        let answer = try await office.open { client in
-            office.clock.advance(seconds: 60)
-            return try await client.comment(#"It is "here" – ünï\n"#, on: task.id)
-        }
+        var client = try await office.open()
+        office.clock.advance(seconds: 60)
+        let answer = try await client.comment(#"It is "here" – ünï\n"#, on: task.id)
         #expect(answer.status == 201)
         #expect(answer.text == #"{"data":"Successfully inserted"}"#)
         let note = try #require(office.instance.journal(of: task.id).first)
@@ -118,11 +117,10 @@ import Testing
     }
 
     @Test func `an unknown task is 404, or a blank new one if that fault is set`() async throws {
-        let (strict, sloppy) = try await office.open { client in
-            let strict = try await client.comment("x", on: "0000")
-            office.simulation.faults.add(.blankTaskOnBadID)
-            return (strict, try await client.comment("y", on: "0000"))
-        }
+        var client = try await office.open()
+        let strict = try await client.comment("x", on: "0000")
+        office.simulation.faults.add(.blankTaskOnBadID)
+        let sloppy = try await client.comment("y", on: "0000")
         #expect(strict.status == 404)
         #expect(try strict.json()["error"]?["message"] == "Task with Record Id not found")
         #expect(sloppy.status == 201)
@@ -133,12 +131,11 @@ import Testing
 
     @Test func `access rules can refuse a comment, or drop it although the answer is 201`() async throws {
         let task = office.instance.addTask(title: "A")
-        let (refused, ignored) = try await office.open { client in
-            office.instance.changeUser("john.doe") { $0.workNotes = .refused }
-            let refused = try await client.comment("x", on: task.id)
-            office.instance.changeUser("john.doe") { $0.workNotes = .ignored }
-            return (refused, try await client.comment("x", on: task.id))
-        }
+        var client = try await office.open()
+        office.instance.changeUser("john.doe") { $0.workNotes = .refused }
+        let refused = try await client.comment("x", on: task.id)
+        office.instance.changeUser("john.doe") { $0.workNotes = .ignored }
+        let ignored = try await client.comment("x", on: task.id)
         #expect(refused.status == 400)
         #expect(try refused.json()["error"]?["detail"] == "May be ACL restricted updating comments")
         #expect(ignored.status == 201)

@@ -1,5 +1,6 @@
 import BellhopCore
 import AsyncHTTPClient
+import BellhopTesting
 import NIOCore
 import NIOHTTP1
 
@@ -92,11 +93,11 @@ struct Office {
         simulation.instance.addUser("john.doe", password: "secret", name: "John Doe")
     }
 
-    /// Runs the server, and the body with a client that logs in.
-    func open<Result: Sendable>(_ body: (inout Client) async throws -> Result) async throws -> Result {
-        try await SimulatorServer(simulation).serve { url in
-            var client = Client(url)
-            return try await body(&client)
-        }
+    /// Runs the server until the test ends, for a client that logs in.
+    func open() async throws -> Client { Client(try await untilTestEnds { try await SimulatorServer(simulation).serve($0) }) }
+
+    func open<Result>(_ body: (inout Client) async throws -> Result) async throws -> Result {
+        var client = try await open()
+        return try await body(&client)
     }
 }
