@@ -16,7 +16,7 @@ extension Recording<Int64> {
     fileprivate func add(_ row: JSON) -> Int { add(row["sequence"]?.asInt ?? -1) }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `Answers of a running agent` {
+@Suite(.timeLimit(.minutes(5)), .closing) struct `Answers of a running agent` {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
@@ -29,11 +29,9 @@ extension Recording<Int64> {
     }
 
     /// A store with this many events and a control server for it on a socket.
-    private func withAgent(
-        events: Int, bytes: Int = 1000, bell: Bell = Bell(), clock: TestClock = TestClock(),
-        _ body: (any Store, String) async throws -> Void
-    ) async throws {
-        let folder = try TemporaryFolder()
+    private func agent(
+        events: Int, bytes: Int = 1000, bell: Bell = Bell(), clock: TestClock = TestClock()
+    ) async throws -> (any Store, String) {
         let store = try Stores.open(folder.path + "/bellhop.db")
         for start in stride(from: 0, to: events, by: 1000) {
             try await store.append((start..<min(events, start + 1000)).map { Self.event($0, bytes: bytes) })
@@ -43,14 +41,17 @@ extension Recording<Int64> {
         let server = ControlServer(
             at: ControlSocket.Place(path: path), inquirer: Inquirer(store: store, clock: clock, agent: agent))
         let service = Task { try await server.run() }
+        whenTestEnds { [folder] in
+            service.cancel()
+            _ = await service.result
+            try await store.close()
+            _ = folder
+        }
         while access(path, F_OK) != 0 {
             try Task.checkCancellation()
             await Task.yield()
         }
-        try await body(store, path)
-        service.cancel()
-        _ = await service.result
-        try await store.close()
+        return (store, path)
     }
 
     /// Asks on a thread of its own, because asking blocks.
@@ -107,12 +108,11 @@ extension Recording<Int64> {
     }
 
     @Test(arguments: [0, 1, 499, 500, 501, 12_000]) func `any number of rows arrives in order`(_ count: Int) async throws {
-        try await withAgent(events: count) { _, path in
-            let rows = Recording<Int64>()
-            let end = try await ask(path, .events(EventQuery(limit: 100_000))) { rows.add($0) }.get()
-            #expect(rows.all == (0..<count).map { Int64($0 + 1) })
-            #expect(end == ["unreadable": 0, "end": count == 0 ? .null : .int(Int64(count))])
-        }
+        let (_, path) = try await agent(events: count)
+        let rows = Recording<Int64>()
+        let end = try await ask(path, .events(EventQuery(limit: 100_000))) { rows.add($0) }.get()
+        #expect(rows.all == (0..<count).map { Int64($0 + 1) })
+        #expect(end == ["unreadable": 0, "end": count == 0 ? .null : .int(Int64(count))])
     }
 
     @Test func `an agent takes the place of a dead socket, and of no other file`() async throws {
@@ -144,102 +144,95 @@ extension Recording<Int64> {
     @Test func `an event is sent to all followers as soon as it is stored`() async throws {
         let (bell, clock) = (Bell(), TestClock())
         let start = clock.now
-        try await withAgent(events: 1, bell: bell, clock: clock) { store, path in
-            try await withThrowingTaskGroup { group in
-                for _ in 0..<3 {
-                    group.addTask {
-                        let rows = Recording<Int64>()
-                        let query = EventQuery(after: 1, types: [.taskCreated])
-                        let end = try await ask(path, .events(query, waits: true)) { rows.add($0) }.get()
-                        #expect(rows.all == [2])
-                        #expect(end?["end"] == 2)
-                    }
+        let (store, path) = try await agent(events: 1, bell: bell, clock: clock)
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<3 {
+                group.addTask {
+                    let rows = Recording<Int64>()
+                    let query = EventQuery(after: 1, types: [.taskCreated])
+                    let end = try await ask(path, .events(query, waits: true)) { rows.add($0) }.get()
+                    #expect(rows.all == [2])
+                    #expect(end?["end"] == 2)
                 }
-                try await clock.waitForSleepers(3)
-                bell.ring()  // without an event, as when rules change
-                try await store.append([Self.event(1, bytes: 10)])
-                bell.ring()
-                try await group.waitForAll()
             }
-            #expect(clock.now == start)
+            try await clock.waitForSleepers(3)
+            bell.ring()  // without an event, as when rules change
+            try await store.append([Self.event(1, bytes: 10)])
+            bell.ring()
+            try await group.waitForAll()
         }
+        #expect(clock.now == start)
     }
 
     @Test func `a follower gets an answer after a while, even without an event`() async throws {
         let clock = TestClock()
-        try await withAgent(events: 1, clock: clock) { _, path in
-            async let answer = ask(path, .events(EventQuery(after: 1), waits: true))
-            try await clock.waitForSleepers(1)
-            await clock.advance(by: .seconds(20))
-            #expect(try await answer.get() == ["unreadable": 0, "end": 1])
-        }
+        let (_, path) = try await agent(events: 1, clock: clock)
+        async let answer = ask(path, .events(EventQuery(after: 1), waits: true))
+        try await clock.waitForSleepers(1)
+        await clock.advance(by: .seconds(20))
+        #expect(try await answer.get() == ["unreadable": 0, "end": 1])
     }
 
     @Test func `a follower with a position beyond the end of the bus gets an answer at once: it is another bus`() async throws {
-        try await withAgent(events: 5, clock: TestClock()) { _, path in
-            let end = try await ask(path, .events(EventQuery(after: 99), waits: true)).get()
-            #expect(end == ["unreadable": 0, "end": 5, "other_bus": true])
-        }
+        let (_, path) = try await agent(events: 5, clock: TestClock())
+        let end = try await ask(path, .events(EventQuery(after: 99), waits: true)).get()
+        #expect(end == ["unreadable": 0, "end": 5, "other_bus": true])
     }
 
     @Test func `a follower with a filter continues after the events that did not match`() async throws {
         let (bell, clock) = (Bell(), TestClock())
-        try await withAgent(events: 700, bytes: 10, bell: bell, clock: clock) { store, path in
-            let query = EventQuery(after: 2, types: [.taskRemoved])
-            #expect(try await store.events(query).seen == 700)
-            async let answer = ask(path, .events(query, waits: true))
-            try await clock.waitForSleepers(1)
-            try await store.append([Self.event(700, bytes: 10)])
-            bell.ring()
-            await clock.advance(by: .seconds(20))
-            #expect(try await answer.get() == ["unreadable": 0, "end": 701])
-            // A page that is full may be followed by more.
-            let full = try await store.events(EventQuery(after: 2, types: [.taskCreated], limit: 699))
-            #expect(full.end == 701 && full.seen == nil)
-            #expect(try await store.events(EventQuery(after: 2, through: 600, types: [.taskRemoved])).seen == 600)
-        }
+        let (store, path) = try await agent(events: 700, bytes: 10, bell: bell, clock: clock)
+        let query = EventQuery(after: 2, types: [.taskRemoved])
+        #expect(try await store.events(query).seen == 700)
+        async let answer = ask(path, .events(query, waits: true))
+        try await clock.waitForSleepers(1)
+        try await store.append([Self.event(700, bytes: 10)])
+        bell.ring()
+        await clock.advance(by: .seconds(20))
+        #expect(try await answer.get() == ["unreadable": 0, "end": 701])
+        // A page that is full may be followed by more.
+        let full = try await store.events(EventQuery(after: 2, types: [.taskCreated], limit: 699))
+        #expect(full.end == 701 && full.seen == nil)
+        #expect(try await store.events(EventQuery(after: 2, through: 600, types: [.taskRemoved])).seen == 600)
     }
 
     @Test func `a query with a limit returns the newest rows`() async throws {
-        try await withAgent(events: 1200, bytes: 10) { _, path in
-            let rows = Recording<Int64>()
-            _ = try await ask(path, .events(EventQuery(limit: 700))) { rows.add($0) }.get()
-            #expect(rows.all == (501...1200).map { Int64($0) })
-        }
+        let (_, path) = try await agent(events: 1200, bytes: 10)
+        let rows = Recording<Int64>()
+        _ = try await ask(path, .events(EventQuery(limit: 700))) { rows.add($0) }.get()
+        #expect(rows.all == (501...1200).map { Int64($0) })
     }
 
     @Test func `a slow reader gets every row, and other clients do not wait for it`() async throws {
-        try await withAgent(events: 4000) { _, path in
-            let gate = DispatchSemaphore(value: 0)
-            let rows = Recording<Int64>()
-            async let slow = ask(path, .events(EventQuery(limit: 100_000))) { row in
-                // The rest is larger than all buffers between client and server.
-                if rows.add(row) == 1 { gate.wait() }
-            }
-            for _ in 0..<3 {
-                let status = try await ask(path, .status).get()
-                #expect(status?["events"] == 4000)
-            }
-            gate.signal()
-            let end = try await slow.get()
-            #expect(end?["end"] == 4000)
-            #expect(rows.all.count == 4000)
+        let (_, path) = try await agent(events: 4000)
+        let gate = DispatchSemaphore(value: 0)
+        let rows = Recording<Int64>()
+        async let slow = ask(path, .events(EventQuery(limit: 100_000))) { row in
+            // The rest is larger than all buffers between client and server.
+            if rows.add(row) == 1 { gate.wait() }
         }
+        for _ in 0..<3 {
+            let status = try await ask(path, .status).get()
+            #expect(status?["events"] == 4000)
+        }
+        gate.signal()
+        let end = try await slow.get()
+        #expect(end?["end"] == 4000)
+        #expect(rows.all.count == 4000)
     }
 
     @Test func `a client that disconnects early does not disturb other clients`() async throws {
-        try await withAgent(events: 2000) { _, path in
-            for _ in 0..<5 {
-                let socket = try Self.connected(to: path)
-                let question = Array("{\"inquiry\": \"events\", \"limit\": 2000}\n".utf8)
-                #expect(send(socket, question, question.count, 0) == question.count)
-                var few = [UInt8](repeating: 0, count: 100)
-                #expect(recv(socket, &few, few.count, 0) > 0)
-                close(socket)
-            }
-            let status = try await ask(path, .status).get()
-            #expect(status?["events"] == 2000)
+        let (_, path) = try await agent(events: 2000)
+        for _ in 0..<5 {
+            let socket = try Self.connected(to: path)
+            let question = Array("{\"inquiry\": \"events\", \"limit\": 2000}\n".utf8)
+            #expect(send(socket, question, question.count, 0) == question.count)
+            var few = [UInt8](repeating: 0, count: 100)
+            #expect(recv(socket, &few, few.count, 0) > 0)
+            close(socket)
         }
+        let status = try await ask(path, .status).get()
+        #expect(status?["events"] == 2000)
     }
 
     @Test(arguments: [

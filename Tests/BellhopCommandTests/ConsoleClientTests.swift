@@ -2,6 +2,7 @@ import BellhopAgent
 import BellhopConnectors
 import BellhopCore
 import BellhopRules
+import BellhopTesting
 import Testing
 
 @testable import bellhop
@@ -54,7 +55,7 @@ import Testing
     }
 }
 
-@Suite struct `The answers of a console` {
+@Suite(.closing) struct `The answers of a console` {
     private static func client(_ address: String) throws -> ConsoleClient {
         try ConsoleClient(address, environment: ["BELLHOP_TOKEN": "bh_0123"])
     }
@@ -80,29 +81,28 @@ import Testing
     func `an answer of a server other than a console is an error that says so`(
         _ answer: CannedServer.Answer, _ words: String
     ) async throws {
-        try await CannedServer.serve({ _ in answer }) { _, address in
-            let client = try Self.client(address)
-            let errors = [
-                await error { () async throws(CommandError) in _ = try await client.ask(.status) { _ in } },
-                await error { () async throws(CommandError) in
-                    try await client.lines(of: try client.address(of: "events/stream", []), [:]) { _ in }
+        let server = try CannedServer { _ in answer }
+        let client = try Self.client(server.address)
+        let errors = [
+            await error { () async throws(CommandError) in _ = try await client.ask(.status) { _ in } },
+            await error { () async throws(CommandError) in
+                try await client.lines(of: try client.address(of: "events/stream", []), [:]) { _ in }
+            },
+            // A search reads JSON, so other JSON gives another error.
+            answer.status == "200 OK" && answer.type == "application/json"
+                ? nil
+                : await error { () async throws(CommandError) in
+                    _ = try await client.search("events", [], limit: 1, lookingAtMost: 1)
                 },
-                // A search reads JSON, so other JSON gives another error.
-                answer.status == "200 OK" && answer.type == "application/json"
-                    ? nil
-                    : await error { () async throws(CommandError) in
-                        _ = try await client.search("events", [], limit: 1, lookingAtMost: 1)
-                    },
-            ]
-            for error in errors.compactMap(\.self) {
-                let message = error.message ?? ""
-                #expect(message.contains("\(address) does not answer as a Bellhop console"), "\(message)")
-                #expect(message.contains(words), "\(message)")
-                #expect(!message.contains("hunter2") && !message.contains("cut off"))
-                #expect(error.code == (answer.status.hasPrefix("401") ? .loginRefused : .unreachable))
-            }
-            #expect(errors[0] != nil && errors[1] != nil)
+        ]
+        for error in errors.compactMap(\.self) {
+            let message = error.message ?? ""
+            #expect(message.contains("\(server.address) does not answer as a Bellhop console"), "\(message)")
+            #expect(message.contains(words), "\(message)")
+            #expect(!message.contains("hunter2") && !message.contains("cut off"))
+            #expect(error.code == (answer.status.hasPrefix("401") ? .loginRefused : .unreachable))
         }
+        #expect(errors[0] != nil && errors[1] != nil)
     }
 
     @Test func `without a server at the address, the error says what to check`() async throws {
@@ -116,12 +116,11 @@ import Testing
 
     @Test(arguments: ["{}", #"{"end": {}}"#, #"{"row": {}}"#, "", "null\n[]"])
     func `an answer with empty or unknown lines is an error, not an empty page`(_ body: String) async throws {
-        try await CannedServer.serve({ _ in .init(type: "application/x-ndjson", body: body + "\n") }) { _, address in
-            let client = try Self.client(address)
-            let found = await error { () async throws(CommandError) in _ = try await client.ask(.status) { _ in } }
-            let message = found?.message ?? ""
-            #expect(message.contains("cannot read the console's answer") || message.contains("cut off"), "\(message)")
-        }
+        let server = try CannedServer { _ in .init(type: "application/x-ndjson", body: body + "\n") }
+        let client = try Self.client(server.address)
+        let found = await error { () async throws(CommandError) in _ = try await client.ask(.status) { _ in } }
+        let message = found?.message ?? ""
+        #expect(message.contains("cannot read the console's answer") || message.contains("cut off"), "\(message)")
     }
 
     @Test(arguments: [
@@ -130,25 +129,24 @@ import Testing
         #"{"deliveries": [], "next": null, "seen": 0}"#, "[]",
     ])
     func `a page of a search with empty rows, or without progress, is an error`(_ body: String) async throws {
-        try await CannedServer.serve({ _ in .init(body: body) }) { _, address in
-            let client = try Self.client(address)
-            let found = await error { () async throws(CommandError) in
-                _ = try await client.search("events", [], limit: 50, lookingAtMost: 20_000)
-            }
-            #expect(found?.message?.contains("cannot read the console's answer") == true, "\(found?.message ?? "no error")")
+        let server = try CannedServer { _ in .init(body: body) }
+        let client = try Self.client(server.address)
+        let found = await error { () async throws(CommandError) in
+            _ = try await client.search("events", [], limit: 50, lookingAtMost: 20_000)
         }
+        #expect(found?.message?.contains("cannot read the console's answer") == true, "\(found?.message ?? "no error")")
     }
 
     @Test func `a search reads its pages over one connection, up to the limit of events`() async throws {
-        try await CannedServer.serve({ line in
+        let server = try CannedServer { line in
             let before = line.split(separator: "before=").dropFirst().first.flatMap { Int($0.prefix { $0.isNumber }) } ?? 100_001
             let rows = #"[{"id": "e\#(before)"}]"#
             return .init(body: #"{"events": \#(rows), "next": \#(before - 500), "seen": 500, "failed": null}"#)
-        }) { server, address in
-            let found = try await Self.client(address).search("events", [("where", "true")], limit: 1000, lookingAtMost: 20_000)
-            #expect(found.seen == 20_000 && found.rows.count == 40 && found.next == 80_001)
-            #expect(server.asked.count == 40 && server.connections == 1, "\(server.connections)")
         }
+        let found = try await Self.client(server.address).search(
+            "events", [("where", "true")], limit: 1000, lookingAtMost: 20_000)
+        #expect(found.seen == 20_000 && found.rows.count == 40 && found.next == 80_001)
+        #expect(server.asked.count == 40 && server.connections == 1, "\(server.connections)")
     }
 
     @Test func `the console's diagnostics for a condition are shown with their places`() async throws {
@@ -160,41 +158,38 @@ import Testing
         ])
         let problem: JSON = ["status": 422, "detail": "no", "problems": .array(mistakes.all.map(\.transferJSON))]
         let answer = CannedServer.Answer(status: "422 Unprocessable", type: "application/problem+json", body: problem.text)
-        try await CannedServer.serve({ _ in answer }) { _, address in
-            let client = try Self.client(address)
-            let found = await error { () async throws(CommandError) in
-                _ = try await client.search("events", [("where", "tsk.title == 'x'")], limit: 1, lookingAtMost: 1)
-            }
-            #expect(found?.diagnostics == mistakes && found?.code == .badConfiguration && found?.message == nil)
+        let server = try CannedServer { _ in answer }
+        let client = try Self.client(server.address)
+        let found = await error { () async throws(CommandError) in
+            _ = try await client.search("events", [("where", "tsk.title == 'x'")], limit: 1, lookingAtMost: 1)
         }
+        #expect(found?.diagnostics == mistakes && found?.code == .badConfiguration && found?.message == nil)
     }
 
     @Test func `a condition that is too long is refused before it is sent`() async throws {
-        try await CannedServer.serve({ _ in .init(body: "{}") }) { server, address in
-            let client = try Self.client(address)
-            func search(_ bytes: Int) async -> CommandError? {
-                await error { () async throws(CommandError) in
-                    let text = "'" + String(repeating: "\u{1}", count: bytes - 7) + "'=='x'"
-                    _ = try await client.search("events", [("where", text)], limit: 1, lookingAtMost: 1)
-                }
+        let server = try CannedServer { _ in .init(body: "{}") }
+        let client = try Self.client(server.address)
+        func search(_ bytes: Int) async -> CommandError? {
+            await error { () async throws(CommandError) in
+                let text = "'" + String(repeating: "\u{1}", count: bytes - 7) + "'=='x'"
+                _ = try await client.search("events", [("where", text)], limit: 1, lookingAtMost: 1)
             }
-            let found = await search(8193)
-            #expect(found?.code == .badConfiguration && found?.diagnostics?.all.first?.code == "too-long")
-            #expect(server.asked.isEmpty)
-            // The longest one is sent, however it is encoded.
-            #expect(await search(8192)?.message?.contains("cannot read the console's answer") == true && server.asked.count == 1)
         }
+        let found = await search(8193)
+        #expect(found?.code == .badConfiguration && found?.diagnostics?.all.first?.code == "too-long")
+        #expect(server.asked.isEmpty)
+        // The longest one is sent, however it is encoded.
+        #expect(await search(8192)?.message?.contains("cannot read the console's answer") == true && server.asked.count == 1)
     }
 
     @Test(arguments: ["414 URI Too Long", "431 Request Header Fields Too Large"])
     func `a proxy that refuses a long address is reported with a remedy`(_ status: String) async throws {
-        try await CannedServer.serve({ _ in .init(status: status, type: "text/html", body: "") }) { _, address in
-            let client = try Self.client(address)
-            let found = await error { () async throws(CommandError) in
-                _ = try await client.search("events", [], limit: 1, lookingAtMost: 1)
-            }
-            #expect(found?.message?.contains("shorten the condition") == true)
+        let server = try CannedServer { _ in .init(status: status, type: "text/html", body: "") }
+        let client = try Self.client(server.address)
+        let found = await error { () async throws(CommandError) in
+            _ = try await client.search("events", [], limit: 1, lookingAtMost: 1)
         }
+        #expect(found?.message?.contains("shorten the condition") == true)
     }
 }
 

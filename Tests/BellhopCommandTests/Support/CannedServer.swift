@@ -1,3 +1,4 @@
+import BellhopTesting
 import Foundation
 import Synchronization
 
@@ -21,21 +22,14 @@ final class CannedServer: Sendable {
     private let state = Mutex(State())
     private let answer: @Sendable (String) -> Answer
     private let listener: Int32
-    private let address: String
+    let address: String
 
     var asked: [String] { state.withLock(\.asked) }
     var connections: Int { state.withLock(\.connections) }
 
+    /// Serves until the test ends.
     /// - Parameter answer: gives the answer to a request line.
-    static func serve<Value: Sendable>(
-        _ answer: @escaping @Sendable (String) -> Answer, _ body: (CannedServer, String) async throws -> Value
-    ) async throws -> Value {
-        let server = try CannedServer(answer)
-        defer { shutdown(server.listener, Int32(SHUT_RDWR)) }
-        return try await body(server, server.address)
-    }
-
-    private init(_ answer: @escaping @Sendable (String) -> Answer) throws {
+    init(_ answer: @escaping @Sendable (String) -> Answer) throws {
         self.answer = answer
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -58,6 +52,7 @@ final class CannedServer: Sendable {
             }
             close(listener)
         }
+        whenTestEnds { [listener] in shutdown(listener, Int32(SHUT_RDWR)) }
     }
 
     /// Answers the requests of one connection.
