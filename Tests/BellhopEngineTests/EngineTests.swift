@@ -48,8 +48,7 @@ import Testing
         let source = ScriptedSource(clock: bench.clock, delay: .days(1))
         let rules = "rule: digest\non: {schedule: \"30 9 * * *\"}\ndo: [{log: \"${{ size(tasks) }} due\"}]"
         _ = try await bench.shelf(rules, sources: [source])
-        var poller = bench.poller(bench.source(tasks(0..<1)))
-        _ = try await poller.pollOnce()
+        _ = try await bench.polled(bench.source(tasks(0..<1)))
         await bench.clock.advance(by: .days(3))
         let shelf = try await bench.shelf(rules, sources: [source])
         let action = ScriptedAction()

@@ -145,8 +145,7 @@ import Testing
         let bench = try Bench(clock: wall.steady, wall: wall)
         let source = bench.source(tasks(0..<3))
         let plan = PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(300)))
-        var poller = bench.poller(source, plan)
-        _ = try await poller.pollOnce()
+        var poller = try await bench.polled(source, plan)
         wall.set(by: .days(-1))
         for _ in 0..<7 {
             _ = try await poller.pollOnce()

@@ -17,8 +17,7 @@ import Testing
 
     @Test func `with initial: emit, the tasks of the baseline are reported`() async throws {
         let bench = try Bench()
-        var poller = bench.poller(bench.source(tasks(0..<3)), PollPlan(cadence: .every(.seconds(60)), emitsInitial: true))
-        _ = try await poller.pollOnce()
+        _ = try await bench.polled(bench.source(tasks(0..<3)), PollPlan(cadence: .every(.seconds(60)), emitsInitial: true))
         #expect(try await bench.eventLines() == ["task_created t0", "task_created t1", "task_created t2"])
     }
 
@@ -131,8 +130,7 @@ import Testing
         source.redefinePriority("impact")
         for priority: JSON in [3, 4] {
             source.put(task("a", fields: ["priority": priority]))
-            var poller = bench.poller(source)
-            _ = try await poller.pollOnce()
+            _ = try await bench.polled(source)
         }
         #expect(try await bench.eventLines() == ["task_changed a priority: 3 → 4"])
     }
@@ -205,8 +203,7 @@ import Testing
             let bench = try Bench()
             await bench.clock.advance(by: .seconds(offset))
             let source = bench.source(tasks(0..<2))
-            var poller = bench.poller(source)
-            _ = try await poller.pollOnce()
+            var poller = try await bench.polled(source)
             source.put(task("new"))
             source.put(task("t1", "another title"))
             source.remove("t0")

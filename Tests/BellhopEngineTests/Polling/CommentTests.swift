@@ -69,8 +69,7 @@ import Testing
         let action = ScriptedAction()
         let router = Router(bench.context, shelf: shelf)
         let dispatcher = Dispatcher(bench.context, actions: { _ in action })
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var poller = try await bench.polled(source)
         source.edit { $0.comments = [comment("Hello", at: bench.now)] }
         var seen = 0
         for turn in 0..<12 {

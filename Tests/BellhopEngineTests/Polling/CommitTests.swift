@@ -92,12 +92,10 @@ import Testing
     @Test func `the source's cursor is stored with the poll`() async throws {
         let (bench, source) = try Bench.with(tasks(0..<3))
         source.edit { $0.cursor = Cursor(["from": 1]) }
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var poller = try await bench.polled(source)
         source.edit { $0.cursor = Cursor(["from": 2]) }
         _ = try await poller.pollOnce()
-        var next = bench.poller(source)
-        _ = try await next.pollOnce()
+        _ = try await bench.polled(source)
         #expect(source.requests.cursors == [nil, Cursor(["from": 1]), Cursor(["from": 2])])
     }
 }

@@ -84,8 +84,7 @@ import Testing
         let bench = try Bench()
         let source = ScriptedSource(tasks: tasks(0..<30), clock: bench.clock, maxDepartures: 10)
         source.edit { $0.reason = .closed }
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var poller = try await bench.polled(source)
         source.set(tasks(0..<5))
         #expect(try await poller.pollOnce().isHeld)
         let before = source.requests.details.count

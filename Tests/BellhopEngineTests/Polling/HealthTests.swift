@@ -149,8 +149,7 @@ import Testing
         let other = ScriptedSource(tasks: tasks(0..<2), instance: "https://other.example", clock: bench.clock)
         for _ in 1...2 { try await bench.engine(sources: [renamed, other]).recover() }
         for source in [renamed, other] {
-            var poller = bench.poller(source)
-            _ = try await poller.pollOnce()
+            _ = try await bench.polled(source)
         }
         #expect(
             try await bench.eventLines() == [
@@ -162,8 +161,7 @@ import Testing
     func `a failure that needs a person is reported at once`(_ remedy: Failure.Remedy) async throws {
         let (bench, source) = try Bench.with(tasks(0..<2))
         source.edit { $0.lists = [.failure(Failure(.forbidden, remedy, "403"))] }
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        _ = try await bench.polled(source)
         #expect(try await bench.eventLines() == ["source_failing source/my-work forbidden 403"])
     }
 
@@ -171,8 +169,7 @@ import Testing
         let (bench, source) = try Bench.with(tasks(0..<2))
         source.edit { $0.lists = Array(repeating: .failure(failure), count: 6) }
         for _ in 0..<6 {
-            var poller = bench.poller(source)
-            _ = try await poller.pollOnce()
+            _ = try await bench.polled(source)
             await bench.clock.advance(by: .seconds(60))
         }
         #expect(try await bench.eventLines() == ["source_failing source/my-work gateway 502 Bad Gateway"])

@@ -87,8 +87,7 @@ import Testing
         }
         let source = bench.source([seen("new", "bob", 7)])
         source.edit { $0.user = account }
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var poller = try await bench.polled(source)
         await bench.clock.advance(by: .seconds(60))
         try await bench.comment(on: "a", hop: 0)
         source.put(seen("a business rule changed it", user, 8))
@@ -102,8 +101,7 @@ import Testing
             $0.schema = TaskSchema(
                 [.init("priority", .int), .init("urgency", .int)], roles: .init(computed: ["priority": ["urgency"]]))
         }
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var poller = try await bench.polled(source)
         await bench.clock.advance(by: .seconds(60))
         try await bench.update("a", ["urgency": "1"], hop: 0)
         source.put(task("a", fields: ["urgency": 1, "priority": 2]))

@@ -246,8 +246,7 @@ extension `Escalations` {
         for statement in 1...60 {
             let (bench, source) = try Bench.with()
             let shelf = try await bench.shelf(Self.paging, sources: [source])
-            var poller = bench.poller(source)
-            _ = try await poller.pollOnce()
+            var poller = try await bench.polled(source)
             var failed = false
             func pass(_ poller: inout Poller) async throws {
                 _ = try await poller.pollOnce()

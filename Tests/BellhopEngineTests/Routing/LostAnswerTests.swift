@@ -23,8 +23,7 @@ import Testing
                     group.addTask { await router.run() }
                 }
             }
-            var poller = bench.poller(source)
-            _ = try await poller.pollOnce()
+            _ = try await bench.polled(source)
             await bench.settle()
         }
 
@@ -32,8 +31,7 @@ import Testing
         func create(_ id: String) async throws {
             bench.store.failOnce(.route, .after)
             source.put(task(id))
-            var poller = bench.poller(source)
-            _ = try await poller.pollOnce()
+            _ = try await bench.polled(source)
             await bench.settle()
         }
 

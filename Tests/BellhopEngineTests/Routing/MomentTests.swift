@@ -73,8 +73,7 @@ import Testing
         agent.source.remove("t0")
         let shelf = try await bench.shelf(rules, sources: agent.sources)
         let timers = TimerLoop(bench.context, shelf: shelf)
-        var poller = bench.poller(agent.source)
-        _ = try await poller.pollOnce()
+        _ = try await bench.polled(agent.source)
         // The router is slow: the schedule fires before it has seen the events of the poll.
         try await timers.fireDue()
         #expect(try await bench.store.unrouted(limit: 10).map(\.event.type) == [.taskRemoved, .scheduleDue])
@@ -157,8 +156,7 @@ import Testing
         let source = bench.source(tasks)
         let shelf = try await bench.shelf(rules, sources: [source])
         let timers = TimerLoop(bench.context, shelf: shelf)
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        _ = try await bench.polled(source)
         return (bench, source, timers, Router(bench.context, shelf: shelf, timers: timers))
     }
 
@@ -172,8 +170,7 @@ import Testing
         let (bench, source, timers, router) = try await running(rule, [task("a")])
         await bench.clock.advance(by: .seconds(300))
         source.put(task("a", "printer burnt down"))
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        _ = try await bench.polled(source)
         bench.store.interrupt(.nextTimer) { _ = try? await timers.fireDue() }
         try await router.routePending()
         #expect(try await bench.deliveries().map(\.delivery.text) == ["schedule_due"])
@@ -203,8 +200,7 @@ import Testing
         let (bench, source, timers, router) = try await running(rule, [task("old")], timersAtOnce: 1)
         func poll(_ title: String, priority: Int64) async throws {
             source.set([task("old")] + ["a", "b"].map { task($0, title, ["priority": .int(priority)]) })
-            var poller = bench.poller(source)
-            _ = try await poller.pollOnce()
+            _ = try await bench.polled(source)
         }
         await bench.clock.advance(by: .seconds(60))
         try await poll("new", priority: 1)
@@ -240,8 +236,7 @@ import Testing
         let shelf = try await bench.shelf(rules, sources: [source])
         let timers = TimerLoop(bench.context, shelf: shelf)
         let router = Router(bench.context, shelf: shelf, timers: timers)
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var poller = try await bench.polled(source)
         source.set([task("old")] + (0..<6000).map { task("t\($0)") })
         // So many new tasks are held until the next poll confirms them.
         for _ in 0..<2 {
@@ -299,8 +294,7 @@ import Testing
         agent.source.put(task("a", "printer on fire", ["priority": 2]))
         agent.source.put(task("b", "x", ["priority": 1]))
         agent.source.put(task("d", "printer on fire", ["priority": 1]))
-        var poller = bench.poller(agent.source)
-        _ = try await poller.pollOnce()
+        _ = try await bench.polled(agent.source)
         try await router.routePending()
         try await agent.wait(10, with: rules + other)
         #expect(agent.texts.filter { $0 != "over" }.sorted() == ["b task_changed", "c known", "d task_created"])

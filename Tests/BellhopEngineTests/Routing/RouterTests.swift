@@ -174,8 +174,7 @@ import Testing
         let shelf = try await bench.shelf("rule: echo\non: task_changed\ndo: [{comment: again}]", sources: [source])
         let action = ScriptedAction()
         // Each comment changes the task, as with an unfortunate business rule on the instance.
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var poller = try await bench.polled(source)
         let dispatcher = Dispatcher(bench.context, actions: { _ in action })
         for turn in 0..<9 {
             await bench.clock.advance(by: .seconds(60))

@@ -71,6 +71,13 @@ struct Bench: Sendable {
         Poller(source, plan: plan, in: context)
     }
 
+    /// A poller of a source after its first poll.
+    func polled(_ source: ScriptedSource, _ plan: PollPlan = .minutely) async throws -> Poller {
+        var poller = poller(source, plan)
+        _ = try await poller.pollOnce()
+        return poller
+    }
+
     static func with(_ tasks: [Snapshot] = []) throws -> (bench: Bench, source: ScriptedSource) {
         let bench = try Bench()
         return (bench, bench.source(tasks))
@@ -81,9 +88,7 @@ struct Bench: Sendable {
         _ tasks: [Snapshot] = [], _ plan: PollPlan = .minutely
     ) async throws -> (bench: Bench, source: ScriptedSource, poller: Poller) {
         let (bench, source) = try with(tasks)
-        var poller = bench.poller(source, plan)
-        _ = try await poller.pollOnce()
-        return (bench, source, poller)
+        return (bench, source, try await bench.polled(source, plan))
     }
 
     /// Polls a source in a loop while the work is done.
