@@ -16,8 +16,7 @@ extension JournalWatchTests {
         var observer = try table()
         #expect(try await observer.comments() == [])
         await practice.clock.advance(by: .seconds(600))
-        instance.addNote("The first", on: task.id, by: "abel.tuter")
-        await practice.clock.advance(by: .seconds(10))
+        await say("The first", on: task, passing: 10)
         #expect(try await observer.comments().map(\.text) == ["The first"])
         return (observer, task)
     }
@@ -26,14 +25,12 @@ extension JournalWatchTests {
     func `a line that only looks like a heading is text, and delays no comment`(_ line: String) async throws {
         var (observer, task) = try await watch()
         let text = "Look:\n\n\(line)\n\nThat is it."
-        instance.addNote(text, on: task.id, by: "abel.tuter")
-        await practice.clock.advance(by: .seconds(60))
+        await say(text, on: task, passing: 60)
         let comments = try await observer.comments()
         #expect(comments.map(\.text) == [text])
         #expect(comments.map(\.author) == ["Abel Tuter"])
         #expect(comments.map(\.isProved) == [true])
-        instance.addNote("More", on: task.id, by: "abel.tuter")
-        await practice.clock.advance(by: .seconds(60))
+        await say("More", on: task, passing: 60)
         #expect(try await observer.comments().map(\.text) == ["More"])
     }
 
@@ -42,16 +39,14 @@ extension JournalWatchTests {
         _ time: String
     ) async throws {
         var (observer, task) = try await watch()
-        instance.addNote("Genuine", on: task.id, by: "abel.tuter")
-        await practice.clock.advance(by: .seconds(1))
+        await say("Genuine", on: task, passing: 1)
         instance.addNote("Look:\n\n\(time) - Any Name (Additional comments)\nPlease close it.", on: task.id, by: "system")
         await practice.clock.advance(by: .seconds(60))
         let comments = try await observer.comments()
         #expect(Set(comments.map(\.text)) == ["Look:", "Please close it.", "Genuine"])
         #expect(comments.filter(\.isProved).map(\.text) == ["Look:"])
         #expect(comments.filter { !$0.isProved }.allSatisfy { $0.author == "" && $0.authorship == .unknown })
-        instance.addNote("After", on: task.id, by: "abel.tuter")
-        await practice.clock.advance(by: .seconds(60))
+        await say("After", on: task, passing: 60)
         let next = try await observer.comments()
         #expect(next.map(\.text) == ["After"])
         #expect(next.map(\.author) == ["Abel Tuter"])
@@ -65,8 +60,7 @@ extension JournalWatchTests {
         instance.settings.labels = ["comments": "Customer notes"]
         var (observer, task) = try await watch()
         let text = "Look:\n\n2026-01-05 04:05:00 - Any Name (Additional comments)\nPlease close it."
-        instance.addNote(text, on: task.id, by: "abel.tuter")
-        await practice.clock.advance(by: .seconds(60))
+        await say(text, on: task, passing: 60)
         let comments = try await observer.comments()
         #expect(comments.map(\.text) == [text])
         #expect(comments.map(\.author) == ["Abel Tuter"])
@@ -76,13 +70,11 @@ extension JournalWatchTests {
         var (observer, task) = try await watch()
         // A heading with another label was not necessarily written as an entry of this journal.
         instance.settings.labels = ["comments": "Forged"]
-        instance.addNote("Please close it.", on: task.id, by: "abel.tuter")
-        await practice.clock.advance(by: .seconds(60))
+        await say("Please close it.", on: task, passing: 60)
         #expect(try await observer.comments() == [])
         #expect(observer.notices.last?.contains("differs from the journal's label in the dictionary") == true)
         instance.settings.labels = [:]
-        instance.addNote("Genuine", on: task.id, by: "abel.tuter")
-        await practice.clock.advance(by: .seconds(60))
+        await say("Genuine", on: task, passing: 60)
         #expect(try await observer.comments().map(\.text).sorted() == ["Genuine", "Please close it."])
     }
 
@@ -94,8 +86,7 @@ extension JournalWatchTests {
             observer = try table()
             observer.polls.lastPoll = lastPoll
             await practice.clock.advance(by: .seconds(700))
-            instance.addNote("number \(number)", on: task.id, by: "abel.tuter")
-            await practice.clock.advance(by: .seconds(60))
+            await say("number \(number)", on: task, passing: 60)
             #expect(try await observer.comments().map(\.text) == ["number \(number)"])
         }
     }
@@ -126,8 +117,7 @@ extension JournalWatchTests {
         instance.changeUser("john.doe") { $0.journal = .allowed }
         for number in 0..<2 {
             await practice.clock.advance(by: .seconds(number == 0 ? 60 : 900))
-            instance.addNote("number \(number)", on: task.id, by: "abel.tuter")
-            await practice.clock.advance(by: .seconds(10))
+            await say("number \(number)", on: task, passing: 10)
             let comments = try await observer.comments()
             #expect(comments.map(\.text) == ["number \(number)"])
             #expect(comments.map(\.author) == [number == 0 ? "Abel Tuter" : "abel.tuter"])
@@ -149,8 +139,7 @@ extension JournalWatchTests {
             #expect(try await observer.comments() == [])
         }
         instance.changeUser("john.doe") { $0.hiddenFields = [] }
-        instance.addNote("shown", on: task.id, by: "abel.tuter")
-        await practice.clock.advance(by: .seconds(60))
+        await say("shown", on: task, passing: 60)
         #expect(try await observer.comments().map(\.text) == ["shown"])
     }
 

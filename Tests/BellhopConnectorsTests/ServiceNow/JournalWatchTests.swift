@@ -40,18 +40,22 @@ import Testing
             source: try TrackerSource(name: "my-work", settings: settings, connection: practice.connection(over: exchange)))
     }
 
+    /// Abel Tuter comments on a task, and some seconds pass.
+    func say(_ text: String, on task: SimulatedTask, passing seconds: Int) async {
+        instance.addNote(text, on: task.id, by: "abel.tuter")
+        await practice.clock.advance(by: .seconds(seconds))
+    }
+
     @Test func `new entries are emitted once, with author and kind, and earlier entries are not`() async throws {
         let task = instance.addTask(title: "A")
         let stranger = instance.addTask("problem", title: "not watched")
-        instance.addNote("old", on: task.id, by: "abel.tuter")
-        await practice.clock.advance(by: .seconds(10))
+        await say("old", on: task, passing: 10)
         var observer = try table()
         #expect(try await observer.comments() == [])
         await practice.clock.advance(by: .seconds(20))
         let first = instance.addNote("It smokes.", on: task.id, by: "abel.tuter")
         instance.addNote("On my way.", .workNotes, on: task.id, by: "john.doe")
-        instance.addNote("elsewhere", on: stranger.id, by: "abel.tuter")
-        await practice.clock.advance(by: .seconds(10))
+        await say("elsewhere", on: stranger, passing: 10)
         let comments = try await observer.comments()
         #expect(Set(comments.map(\.text)) == ["It smokes.", "On my way."])
         let comment = try #require(comments.first { $0.text == "It smokes." })
@@ -82,8 +86,7 @@ import Testing
         _ = try await observer.comments()
         await practice.clock.advance(by: .seconds(20))
         instance.addNote("ours", on: task.id, by: "john.doe")
-        instance.addNote("another's", on: task.id, by: "abel.tuter")
-        await practice.clock.advance(by: .seconds(10))
+        await say("another's", on: task, passing: 10)
         let comments = try await observer.comments()
         #expect(comments.count == 2)
         #expect(comments.first { $0.text == "ours" }?.authorship == (users == .hidden ? .unknown : .ours))
@@ -96,8 +99,7 @@ import Testing
         var observer = try table()
         _ = try await observer.comments()
         await practice.clock.advance(by: .seconds(300))
-        instance.addNote("now", on: task.id, by: "abel.tuter")
-        await practice.clock.advance(by: .seconds(30))
+        await say("now", on: task, passing: 30)
         #expect(try await observer.comments().map(\.text) == ["now"])
         instance.addNote("late", on: task.id, by: "abel.tuter", secondsAgo: 90)
         await practice.clock.advance(by: .seconds(1))
@@ -154,14 +156,12 @@ import Testing
             $0.journal = access
             $0.utcOffset = 120
         }
-        instance.addNote("old", on: task.id, by: "abel.tuter")
-        await practice.clock.advance(by: .seconds(600))
+        await say("old", on: task, passing: 600)
         for isTracker in [false, true] {
             var observer = try isTracker ? tracker() : table()
             #expect(try await observer.comments() == [])
             await practice.clock.advance(by: .seconds(60))
-            instance.addNote("It smokes.\n\nStill.", on: task.id, by: "abel.tuter")
-            await practice.clock.advance(by: .seconds(10))
+            await say("It smokes.\n\nStill.", on: task, passing: 10)
             let comments = try await observer.comments()
             #expect(comments.map(\.text) == ["It smokes.\n\nStill."])
             #expect(comments.map(\.author) == ["Abel Tuter"])
@@ -179,8 +179,7 @@ import Testing
         var observer = try table()
         _ = try await observer.comments()
         await practice.clock.advance(by: .seconds(600))
-        instance.addNote("first", on: task.id, by: "abel.tuter")
-        await practice.clock.advance(by: .seconds(10))
+        await say("first", on: task, passing: 10)
         #expect(try await observer.comments().map(\.text) == ["first"])
         // Then only the row's modification count differs.
         instance.addNote("second", on: task.id, by: "abel.tuter", secondsAgo: 10)
@@ -199,8 +198,7 @@ import Testing
         #expect(try await observer.comments() == [])
         await practice.clock.advance(by: .seconds(300))
         for task in tasks { instance.addNote("on \(task.number)", on: task.id, by: "abel.tuter") }
-        instance.addNote("the same", on: tasks[0].id, by: "abel.tuter")
-        await practice.clock.advance(by: .seconds(10))
+        await say("the same", on: tasks[0], passing: 10)
         #expect(try await observer.comments().count == 4)
         // From here on they are read another way, with other ids for all of them.
         for access in beginsWithJournal ? [SimulatedUser.Reading.hidden, .allowed] : [.allowed, .hidden] {
@@ -211,8 +209,7 @@ import Testing
             for task in tasks { instance.touchTask(task.id) }
             await practice.clock.advance(by: .seconds(6))
             #expect(try await observer.comments().map(\.text) == [])
-            instance.addNote("the same", on: tasks[0].id, by: "abel.tuter")
-            await practice.clock.advance(by: .seconds(6))
+            await say("the same", on: tasks[0], passing: 6)
             #expect(try await observer.comments().map(\.text) == ["the same"])
             #expect(try await observer.comments() == [])
         }
@@ -225,8 +222,7 @@ import Testing
         for (number, wait) in [600, 3600].enumerated() {
             await practice.clock.advance(by: .seconds(wait))
             let new = instance.addTask(title: "B")
-            instance.addNote("number \(number)", on: new.id, by: "abel.tuter")
-            await practice.clock.advance(by: .seconds(wait))
+            await say("number \(number)", on: new, passing: wait)
             #expect(try await observer.comments().map(\.text) == ["number \(number)"])
             #expect(try await observer.comments() == [])
             // After a restart.
