@@ -1,7 +1,6 @@
 import BellhopCore
 import BellhopTesting
 import Simulator
-import Synchronization
 import Testing
 
 @testable import BellhopConnectors
@@ -138,7 +137,11 @@ import Testing
     }
 
     @Test func `a token is used until it expires if this machine has no room for the connection that renews it`() async throws {
-        let exchange = CrowdedExchange(practice.simulation)
+        let (sent, base) = (Recording<HTTPRequest>(), InProcessExchange(practice.simulation))
+        let exchange = GivenExchange { request async throws(TransportError) in
+            guard sent.add(request) == 1 else { throw TransportError(.exhausted, mayHaveArrived: false, "too many open files") }
+            return try await base.send(request)
+        }
         let client = try practice.client("http://127.0.0.1:9", practice.oauth("password"), over: exchange)
         let first = try await client.authorization()
         await practice.clock.advance(by: .seconds(1750))
@@ -331,22 +334,5 @@ import Testing
         dump(token, to: &text)
         dump(client.settings, to: &text)
         for secret in [token.text, "correct horse", Practice.clientSecret] { #expect(!text.contains(secret)) }
-    }
-}
-
-/// Sends the first request; then this machine has too many open files.
-private final class CrowdedExchange: HTTPExchange {
-    private let instance: InProcessExchange
-    private let hasSent = Mutex(false)
-
-    init(_ simulation: Simulation) { instance = InProcessExchange(simulation) }
-
-    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
-        let isFirst = hasSent.withLock { hasSent in
-            defer { hasSent = true }
-            return !hasSent
-        }
-        guard isFirst else { throw TransportError(.exhausted, mayHaveArrived: false, "too many open files") }
-        return try await instance.send(request)
     }
 }

@@ -13,26 +13,6 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `Bursts of comments` {
     private let practice = Practice()
 
-    /// Delays each answer, by the clock of the test.
-    private final class Slow: HTTPExchange {
-        private let base: InProcessExchange
-        private let clock: TestClock
-        private let delay: Duration
-        private let kept = Mutex<[HTTPRequest]>([])
-
-        init(_ base: InProcessExchange, _ clock: TestClock, _ delay: Duration) {
-            (self.base, self.clock, self.delay) = (base, clock, delay)
-        }
-
-        var requests: [HTTPRequest] { kept.withLock { $0 } }
-
-        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
-            kept.withLock { $0.append(request) }
-            await clock.advance(by: delay)
-            return try await base.send(request)
-        }
-    }
-
     @Test(
         arguments: [(60, .milliseconds(500), 100), (200, .milliseconds(500), 330), (1000, .milliseconds(50), 150)]
             as [(Int, Duration, Int)], [SimulatedUser.Reading.allowed, .forbidden])
@@ -43,7 +23,12 @@ import Testing
         practice.instance.changeUser("john.doe") { $0.journal = journal }
         let store = try Stores.inMemory()
         let tasks = try await practice.addDueComments(count, to: store)
-        let exchange = Slow(InProcessExchange(practice.simulation), practice.clock, latency)
+        let (sent, base, clock) = (Recording<HTTPRequest>(), InProcessExchange(practice.simulation), practice.clock)
+        let exchange = GivenExchange { request async throws(TransportError) in
+            sent.add(request)
+            await clock.advance(by: latency)
+            return try await base.send(request)
+        }
         let connection = try practice.connection(over: exchange)
         let warnings = Mutex(0)
         let signals = Signals([{ signal in if signal.level >= .warning { warnings.withLock { $0 += 1 } } }])
@@ -57,10 +42,10 @@ import Testing
         #expect(records.allSatisfy { $0.state == .done && $0.attempts == 1 })
         #expect(tasks.allSatisfy { practice.instance.journal(of: $0.id, .workNotes).count == 1 })
         #expect(practice.clock.now - start <= .seconds(seconds))
-        #expect(exchange.requests.count <= count * 2 + count / 20 + 8, "\(exchange.requests.count) requests")
+        let requests = sent.all
+        #expect(requests.count <= count * 2 + count / 20 + 8, "\(requests.count) requests")
         #expect(warnings.withLock { $0 } == 0)
         // No other request comes between a write and its proof.
-        let requests = exchange.requests
         for (write, proof) in zip(requests, requests.dropFirst()) where write.method == "POST" {
             let task = try #require(tasks.first { write.address.target.contains($0.id) })
             #expect(proof.method == "GET" && proof.address.target.contains(task.id))

@@ -77,25 +77,18 @@ extension CommentActionTests {
         let delivery = Delivery.comment("Thanks", on: task.id)
         #expect(await failing(delivery, attempt(1))?.remedy == .unknownOutcome)
         await practice.clock.advance(by: .seconds(119))
-        let connection = try practice.connection(
-            over: SlowExchange(base: InProcessExchange(practice.simulation), clock: practice.clock))
+        let (base, clock) = (InProcessExchange(practice.simulation), practice.clock)
+        let slow = GivenExchange { request async throws(TransportError) in
+            let response = try await base.send(request)
+            await clock.advance(by: .seconds(2))
+            return response
+        }
+        let connection = try practice.connection(over: slow)
         let action = CommentAction(connection: connection, times: times)
         let early = await failure { _ = try await action.perform(delivery, attempt: attempt(2, uncertain: start)) }
         #expect(early?.remedy == .retry(after: .seconds(1)))
         #expect(practice.simulation.requests.count("POST", path: post) == 1)
         try await connection.shutdown()
-    }
-
-    /// Answers each request after two seconds.
-    private struct SlowExchange: HTTPExchange {
-        let base: InProcessExchange
-        let clock: TestClock
-
-        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
-            let response = try await base.send(request)
-            await clock.advance(by: .seconds(2))
-            return response
-        }
     }
 
     @Test func `a last attempt without a lookup is held if an earlier one may have written`() async throws {

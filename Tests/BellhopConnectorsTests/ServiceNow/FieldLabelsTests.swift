@@ -1,7 +1,6 @@
 import BellhopCore
 import BellhopTesting
 import Simulator
-import Synchronization
 import Testing
 
 @testable import BellhopConnectors
@@ -49,7 +48,16 @@ import Testing
     }
 
     @Test func `a choice that was added after the choices were read is found`() async throws {
-        let session = try practice.connection(over: EarlierChoices(InProcessExchange(practice.simulation))).reading
+        let (asked, base) = (Recording<HTTPRequest>(), InProcessExchange(practice.simulation))
+        let earlier = GivenExchange { request async throws(TransportError) in
+            let target = request.address.target
+            guard target.contains("sys_choice"), target.contains("element%3Dpriority"), asked.add(request) == 1 else {
+                return try await base.send(request)
+            }
+            let rows = ["incident", "task"].map { #"{"name": "\#($0)", "value": "1", "label": "Urgent"}"# }
+            return .json(200, [:], #"{"result": [\#(rows.joined(separator: ", "))]}"#)
+        }
+        let session = try practice.connection(over: earlier).reading
         let labels = FieldLabels(at: "acme")
         for _ in 1...2 {
             let failure = await failure { _ = try await labels.value(of: "High", in: "priority", of: "incident", session) }
@@ -159,25 +167,5 @@ import Testing
         let source = try source(["parent.assigned_to": "John Doe"])
         let answer = try await source.list(from: LastPoll())
         #expect(answer.listing.entries.map(\.key.text) == [other.id])
-    }
-}
-
-/// An instance on which the field `priority` has only one choice when it is read first.
-private final class EarlierChoices: HTTPExchange {
-    private let exchange: InProcessExchange
-    private let isFirst = Mutex(true)
-
-    init(_ exchange: InProcessExchange) { self.exchange = exchange }
-
-    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
-        let target = request.address.target
-        guard target.contains("sys_choice"), target.contains("element%3Dpriority"), isFirst.withLock({ $0 }) else {
-            return try await exchange.send(request)
-        }
-        isFirst.withLock { $0 = false }
-        let rows = ["incident", "task"].map { #"{"name": "\#($0)", "value": "1", "label": "Urgent"}"# }
-        return HTTPResponse(
-            status: 200, headers: HeaderFields([.init("Content-Type", "application/json")]),
-            body: Array(#"{"result": [\#(rows.joined(separator: ", "))]}"#.utf8))
     }
 }

@@ -48,6 +48,13 @@ final class EventLog: EventSink {
     }
 }
 
+/// Sends each request as a test says.
+struct GivenExchange: HTTPExchange {
+    let sending: @Sendable (HTTPRequest) async throws(TransportError) -> HTTPResponse
+
+    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse { try await sending(request) }
+}
+
 /// Answers from a list, and records the requests.
 final class ScriptedExchange: HTTPExchange {
     private struct State {
