@@ -232,7 +232,7 @@ private final class PolledSource {
 
     private func connection(to address: String) throws -> any Connection {
         switch kind {
-        case .tracker, .table, .instancePage: try practice.connection(address).untilTestEnds()
+        case .tracker, .table, .instancePage: try practice.connection(address)
         case .webPage, .rest:
             try WebConnection(name: "api", settings: Settings(["url": .string(address + "/rest/v1")]), in: practice.environment())
                 .untilTestEnds()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BellhopConsole
 
-@Suite(.timeLimit(.minutes(5))) struct `Back-tests from the console` {
+@Suite(.timeLimit(.minutes(5)), .closing) struct `Back-tests from the console` {
     static let other = ConsoleFixture.rule.replacing("nothing", with: "Scanner")
 
     /// The back-test at an address, when it is over.
@@ -21,66 +21,63 @@ import Testing
     @Test func `the address of a back-test returns its progress, then its report`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true)
         _ = try await fixture.happen("Printer", "Scanner", "Printer")
-        try await fixture.working {
-            let file: JSON = ["file": .string(fixture.path), "text": .string(Self.other)]
-            let (status, job, answer) = await fixture.api(
-                "POST", "/backtests", as: .operator, body: ["files": [file], "against": "in-force", "coverage": true])
-            let id = try #require(job["id"]?.asString)
-            #expect(status == 202 && answer.field("Location") == "/api/v1/backtests/" + id)
-            let done = try await over(fixture, id)
-            #expect(done["state"] == "done" && done["progress"]?.asDouble == 1, "\(done)")
-            let report = done["report"]
-            #expect(report?["events"] == 3 && report?["rules"]?[0]?["runs"] == 2)
-            #expect(report?["difference"]?["same"] == 2 && report?["difference"]?["goes"]?.asArray?.count == 1)
-            let points = report?["coverage"]?["files"]?[0]?["points"]?.asArray ?? []
-            #expect(points.count == 4 && points.allSatisfy { $0["missing"]?.isNull == true }, "\(points)")
-            let browser = try await fixture.logIn(as: .viewer)
-            let page = await browser.get("/backtests/" + id)
-            #expect(page.text.contains("Would be removed") && page.text.contains("✓ | ") && !page.text.contains("http-equiv"))
-        }
+        fixture.work()
+        let file: JSON = ["file": .string(fixture.path), "text": .string(Self.other)]
+        let (status, job, answer) = await fixture.api(
+            "POST", "/backtests", as: .operator, body: ["files": [file], "against": "in-force", "coverage": true])
+        let id = try #require(job["id"]?.asString)
+        #expect(status == 202 && answer.field("Location") == "/api/v1/backtests/" + id)
+        let done = try await over(fixture, id)
+        #expect(done["state"] == "done" && done["progress"]?.asDouble == 1, "\(done)")
+        let report = done["report"]
+        #expect(report?["events"] == 3 && report?["rules"]?[0]?["runs"] == 2)
+        #expect(report?["difference"]?["same"] == 2 && report?["difference"]?["goes"]?.asArray?.count == 1)
+        let points = report?["coverage"]?["files"]?[0]?["points"]?.asArray ?? []
+        #expect(points.count == 4 && points.allSatisfy { $0["missing"]?.isNull == true }, "\(points)")
+        let browser = try await fixture.logIn(as: .viewer)
+        let page = await browser.get("/backtests/" + id)
+        #expect(page.text.contains("Would be removed") && page.text.contains("✓ | ") && !page.text.contains("http-equiv"))
     }
 
     @Test func `a long report is truncated, and its page shows the number of deliveries`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true)
         _ = try await fixture.happen((0..<600).map { "Task \($0)" })
-        try await fixture.working {
-            let id = await fixture.beginBackTest()
-            let report = try await over(fixture, id)["report"]
-            #expect(report?["events"] == 600 && report?["deliveries"]?.asArray?.count == BackTestJobs.maxInList)
-            #expect(report?["cut"] == true && report?["count"] == 600)
-            let browser = try await fixture.logIn(as: .viewer)
-            let page = await browser.get("/backtests/" + id).text
-            #expect(page.contains("<p>+ 400+</p>") || page.contains("<p>+ 500</p>"))
-        }
+        fixture.work()
+        let id = await fixture.beginBackTest()
+        let report = try await over(fixture, id)["report"]
+        #expect(report?["events"] == 600 && report?["deliveries"]?.asArray?.count == BackTestJobs.maxInList)
+        #expect(report?["cut"] == true && report?["count"] == 600)
+        let browser = try await fixture.logIn(as: .viewer)
+        let page = await browser.get("/backtests/" + id).text
+        #expect(page.contains("<p>+ 400+</p>") || page.contains("<p>+ 500</p>"))
     }
 
     @Test func `files run beside the rules in force, alone, or in place of all of them`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true)
         _ = try await fixture.happen("Printer", "Scanner", "nothing")
-        try await fixture.working {
-            let draft: JSON = ["file": "drafts/a.yaml", "text": .string(Self.other.replacing("acknowledge", with: "greet"))]
-            func report(_ more: JSON.Object) async throws -> JSON? {
-                var body: JSON.Object = ["files": [draft], "against": "in-force"]
-                for (name, value) in more { body[name] = value }
-                let begun = await fixture.api("POST", "/backtests", as: .operator, body: .object(body)).json
-                return try await over(fixture, begun["id"]?.asString ?? "")["report"]
-            }
-            for scope in ["beside", "alone", "all"] {
-                let report = try await report(["scope": .string(scope)])
-                #expect(report?["rules"]?.asArray?.map { $0["rule"]?.asString } == ["greet"], "\(scope)")
-                #expect(report?["difference"]?["counts"]?["comes"] == 2, "\(scope)")
-                #expect(report?["difference"]?["counts"]?["goes"] == (scope == "all" ? 2 : 0), "\(scope)")
-            }
-            let named: JSON.Object = ["rules": ["acknowledge"]]
-            #expect(try await report(named)?["rules"]?[0]?["runs"] == 2)
-            let alone = await fixture.api(
-                "POST", "/backtests", as: .operator, body: ["files": [draft], "rules": ["acknowledge"], "scope": "alone"])
-            #expect(alone.status == 422 && alone.json["detail"]?.asString?.contains("no rule `acknowledge`") == true)
-            let empty = await fixture.api(
-                "POST", "/backtests", as: .operator,
-                body: ["files": [["file": "drafts/a.yaml", "text": "# later"]], "scope": "alone"])
-            #expect(empty.status == 422 && empty.json["detail"]?.asString?.contains("no rules") == true, "\(empty.json)")
+        fixture.work()
+        let draft: JSON = ["file": "drafts/a.yaml", "text": .string(Self.other.replacing("acknowledge", with: "greet"))]
+        func report(_ more: JSON.Object) async throws -> JSON? {
+            var body: JSON.Object = ["files": [draft], "against": "in-force"]
+            for (name, value) in more { body[name] = value }
+            let begun = await fixture.api("POST", "/backtests", as: .operator, body: .object(body)).json
+            return try await over(fixture, begun["id"]?.asString ?? "")["report"]
         }
+        for scope in ["beside", "alone", "all"] {
+            let report = try await report(["scope": .string(scope)])
+            #expect(report?["rules"]?.asArray?.map { $0["rule"]?.asString } == ["greet"], "\(scope)")
+            #expect(report?["difference"]?["counts"]?["comes"] == 2, "\(scope)")
+            #expect(report?["difference"]?["counts"]?["goes"] == (scope == "all" ? 2 : 0), "\(scope)")
+        }
+        let named: JSON.Object = ["rules": ["acknowledge"]]
+        #expect(try await report(named)?["rules"]?[0]?["runs"] == 2)
+        let alone = await fixture.api(
+            "POST", "/backtests", as: .operator, body: ["files": [draft], "rules": ["acknowledge"], "scope": "alone"])
+        #expect(alone.status == 422 && alone.json["detail"]?.asString?.contains("no rule `acknowledge`") == true)
+        let empty = await fixture.api(
+            "POST", "/backtests", as: .operator,
+            body: ["files": [["file": "drafts/a.yaml", "text": "# later"]], "scope": "alone"])
+        #expect(empty.status == 422 && empty.json["detail"]?.asString?.contains("no rules") == true, "\(empty.json)")
     }
 
     @Test func `rules with mistakes and unknown rules are refused at once`() async throws {
@@ -113,44 +110,41 @@ import Testing
     @Test func `a back-test that takes too long ends, and reports are kept for an hour`() async throws {
         let gate = DispatchSemaphore(value: 0)
         let fixture = try await ConsoleFixture(inFiles: true) { gate.wait() }
-        try await fixture.working {
-            let id = await fixture.beginBackTest()
-            while await fixture.api("GET", "/backtests/\(id)").json["state"] != "running" { await Task.yield() }
-            try await fixture.clock.waitForSleepers(1)
-            try await fixture.clock.run(until: fixture.clock.now + BackTestJobs.timeout)
-            let job = try await over(fixture, id)
-            #expect(job["state"] == "ended" && job["problem"]?.asString?.contains("10 minutes") == true, "\(job)")
-            gate.signal()
-            await fixture.clock.advance(by: BackTestJobs.retention)
-            #expect(await fixture.api("GET", "/backtests/\(id)").status == 404)
-        }
+        fixture.work()
+        let id = await fixture.beginBackTest()
+        while await fixture.api("GET", "/backtests/\(id)").json["state"] != "running" { await Task.yield() }
+        try await fixture.clock.waitForSleepers(1)
+        try await fixture.clock.run(until: fixture.clock.now + BackTestJobs.timeout)
+        let job = try await over(fixture, id)
+        #expect(job["state"] == "ended" && job["problem"]?.asString?.contains("10 minutes") == true, "\(job)")
+        gate.signal()
+        await fixture.clock.advance(by: BackTestJobs.retention)
+        #expect(await fixture.api("GET", "/backtests/\(id)").status == 404)
     }
 
     @Test func `a person can end a running back-test, and the next one begins`() async throws {
         let gate = DispatchSemaphore(value: 0)
         let fixture = try await ConsoleFixture(inFiles: true) { gate.wait() }
-        try await fixture.working {
-            let (first, second) = (await fixture.beginBackTest(), await fixture.beginBackTest())
-            while await fixture.api("GET", "/backtests/\(first)").json["state"] != "running" { await Task.yield() }
-            #expect(await fixture.api("GET", "/backtests/\(second)").json["state"] == "waiting")
-            #expect(await fixture.api("DELETE", "/backtests/\(first)", as: .operator).json["state"] == "ended")
-            gate.signal()
-            gate.signal()
-            let next = try await over(fixture, second)
-            #expect(next["state"] == "done")
-            #expect(await fixture.api("GET", "/backtests/\(first)").json["report"]?.isNull == true)
-        }
+        fixture.work()
+        let (first, second) = (await fixture.beginBackTest(), await fixture.beginBackTest())
+        while await fixture.api("GET", "/backtests/\(first)").json["state"] != "running" { await Task.yield() }
+        #expect(await fixture.api("GET", "/backtests/\(second)").json["state"] == "waiting")
+        #expect(await fixture.api("DELETE", "/backtests/\(first)", as: .operator).json["state"] == "ended")
+        gate.signal()
+        gate.signal()
+        let next = try await over(fixture, second)
+        #expect(next["state"] == "done")
+        #expect(await fixture.api("GET", "/backtests/\(first)").json["report"]?.isNull == true)
     }
 
     @Test func `a store that cannot be read is reported`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true) { () throws(StoreError) in
             throw StoreError(.busy, "The store is locked.")
         }
-        try await fixture.working {
-            let id = await fixture.beginBackTest()
-            let job = try await over(fixture, id)
-            #expect(job["state"] == "failed" && job["problem"] == "The store is locked.")
-        }
+        fixture.work()
+        let id = await fixture.beginBackTest()
+        let job = try await over(fixture, id)
+        #expect(job["state"] == "failed" && job["problem"] == "The store is locked.")
     }
 
     @Test func `a page shows a back-test's progress, and refreshes itself`() async throws {

@@ -55,11 +55,8 @@ import Testing
         let address = try await practice.simulation.serve()
         /// Runs the body with a new connection, as in another process.
         func ask(_ work: (ETOConnection) async throws -> Void) async throws -> Failure? {
-            let connection = try await ETOConnection(
-                name: "eto", settings: practice.settings(address, password: "wrong"), in: practice.environment)
-            let failure = await failure { try await work(connection) }
-            try await connection.shutdown()
-            return failure
+            let connection = try await practice.open(at: address, password: "wrong")
+            return await failure { try await work(connection) }
         }
         for _ in 0..<2 {
             _ = try await ask { connection in

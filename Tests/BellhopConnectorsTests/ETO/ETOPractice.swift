@@ -44,9 +44,13 @@ struct ETOPractice {
             baseFolder: "", output: { _ in }, random: { 42 })
     }
 
-    /// Serves the services, and opens a connection of its own to them, until the test ends.
-    func open(password: String = ETOPractice.password, _ more: JSON.Object = [:]) async throws -> ETOConnection {
-        let settings = try await settings(simulation.serve(), password: password, more)
+    /// Opens a connection until the test ends.
+    /// - Parameter running: the address of a server that is already running; nil to run another one.
+    func open(
+        at running: String? = nil, password: String = ETOPractice.password, _ more: JSON.Object = [:]
+    ) async throws -> ETOConnection {
+        let address = if let running { running } else { try await simulation.serve() }
+        let settings = settings(address, password: password, more)
         return try await ETOConnection(name: "eto", settings: settings, in: environment).untilTestEnds()
     }
 

@@ -60,21 +60,17 @@ import Testing
     @Test func `a wrong password, answered 200 with a token of zeros, is tried once, also after a restart`() async throws {
         let address = try await practice.simulation.serve()
         for _ in 1...2 {
-            let connection = try await ETOConnection(
-                name: "eto", settings: practice.settings(address, password: "wrong"), in: practice.environment)
+            let connection = try await practice.open(at: address, password: "wrong")
             for _ in 1...2 {
                 let failure = await failure { try await list(connection) }
                 #expect(failure?.reason == .unauthenticated)
                 #expect(failure?.remedy == .pauseConnection)
                 #expect(failure?.message.contains("bellhop login eto") == true)
             }
-            try await connection.shutdown()
         }
         #expect(practice.eto.counts.failedLogins == 1)
         #expect(practice.events.summary == ["login_event failed"])
-        let right = try await ETOConnection(name: "eto", settings: practice.settings(address), in: practice.environment)
-        try await list(right)
-        try await right.shutdown()
+        try await list(practice.open(at: address))
         #expect(practice.notebook.all.isEmpty)
     }
 
@@ -245,10 +241,7 @@ import Testing
             ] {
                 let practice = ETOPractice()
                 var secrets = practice.eto.secrets + [ETOPractice.password]
-                let address = try await practice.simulation.serve()
-                let connection = try await ETOConnection(
-                    name: "eto", settings: practice.settings(address, ["enterprise": .string(ETOPractice.enterprise)]),
-                    in: practice.environment)
+                let connection = try await practice.open(["enterprise": .string(ETOPractice.enterprise)])
                 // One successful login, so that there are tokens; then the fault.
                 try await list(connection)
                 secrets = practice.eto.secrets + [ETOPractice.password]
@@ -263,7 +256,6 @@ import Testing
                 practice.simulation.faults.add(spoken, path: "/API/" + path, times: nil)
                 let failure = await failure { try await list(connection) }
                 let source = try practice.source(connection)
-                try await connection.shutdown()
                 texts += [
                     failure.map { "\($0)" } ?? "", "\(practice.events.events)", "\(practice.notebook.all)", "\(connection)",
                     "\(source.scope)", connection.instance,

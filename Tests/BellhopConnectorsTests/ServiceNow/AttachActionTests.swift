@@ -78,7 +78,7 @@ import Testing
         let task = simulation.instance.addTask(title: "Printer", assignedTo: "john.doe")
         let delivery = Delivery.write("attach", ["name": "log.txt", "text": "x"], on: task.id)
         let backup = clock.now
-        let action = try AttachAction(connection: practice.connection(await simulation.serve()).untilTestEnds())
+        let action = try AttachAction(connection: practice.connection(await simulation.serve()))
         await clock.advance(by: .seconds(60))
         _ = try await action.perform(delivery, attempt: practice.attempt(1))
         await clock.advance(by: .seconds(60))
@@ -88,10 +88,9 @@ import Testing
         #expect(simulation.instance.attachments(of: task.id).count == 1)
     }
 
-    @Test func `a connection with a longer time limit waits longer for a lost request`() async throws {
+    @Test func `a connection with a longer time limit waits longer for a lost request`() throws {
         let connection = try practice.connection("http://127.0.0.1:9", settings: ["timeout": 120_000_000])
         #expect(AttachAction(connection: connection).times.quiet == .seconds(210))
-        try await connection.shutdown()
     }
 
     @Test func `with an API key, another user's file is not mistaken for ours, and ours is recognized`() async throws {

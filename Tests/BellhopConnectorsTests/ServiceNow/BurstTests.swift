@@ -10,7 +10,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Many comments at once on a slow instance.
-@Suite(.timeLimit(.minutes(5))) struct `Bursts of comments` {
+@Suite(.timeLimit(.minutes(5)), .closing) struct `Bursts of comments` {
     private let practice = Practice()
 
     @Test(
@@ -29,7 +29,7 @@ import Testing
             await clock.advance(by: latency)
             return try await base.send(request)
         }
-        let connection = try practice.connection(over: exchange)
+        let connection = try practice.connection(over: exchange).untilTestEnds()
         let warnings = Mutex(0)
         let signals = Signals([{ signal in if signal.level >= .warning { warnings.withLock { $0 += 1 } } }])
         let dispatcher = Dispatcher(
@@ -37,7 +37,6 @@ import Testing
             actions: { _ in CommentAction(connection: connection) })
         let start = practice.clock.now
         #expect(try await dispatcher.dispatchPending() == count)
-        try await connection.shutdown()
         let records = try await store.deliveries(DeliveryQuery(limit: 10_000))
         #expect(records.allSatisfy { $0.state == .done && $0.attempts == 1 })
         #expect(tasks.allSatisfy { practice.instance.journal(of: $0.id, .workNotes).count == 1 })
@@ -58,7 +57,7 @@ import Testing
             .tooManyRequests(.seconds(7)), "GET", path: "/api/now/v2/table/sys_journal_field", times: 2)
         let clock = practice.clock
         let start = clock.now
-        let connection = try practice.connection(over: InProcessExchange(practice.simulation))
+        let connection = try practice.connection(over: InProcessExchange(practice.simulation)).untilTestEnds()
         async let receipt = CommentAction(connection: connection).perform(
             .comment("Thanks", on: task.id), attempt: practice.attempt(1))
         for _ in 0..<2 {
@@ -67,20 +66,19 @@ import Testing
         }
         #expect(try await receipt.reference == practice.instance.journal(of: task.id, .workNotes).first?.id)
         #expect(clock.now - start == .seconds(14))
-        try await connection.shutdown()
     }
 
     @Test func `each writing session serves one write at a time`() async throws {
         let connection = try ServiceNowConnection(
             name: "snow", settings: practice.settings("http://127.0.0.1:9", ["sessions": 3]), in: practice.environment(),
-            over: InProcessExchange(practice.simulation))
+            over: InProcessExchange(practice.simulation)
+        ).untilTestEnds()
         #expect(connection.limits.concurrency == 3)
         let inUse = InUse()
         await withTaskGroup { group in
             for _ in 0..<12 { group.addTask { await inUse.use(connection.writers) } }
         }
         #expect(inUse.names.withLock { $0.most } <= 3)
-        try await connection.shutdown()
     }
 }
 

@@ -265,7 +265,7 @@ import Testing
         simulation.instance.addUser("john.doe", password: "correct horse")
         let task = simulation.instance.addTask(title: "Printer", assignedTo: "john.doe")
         #expect(simulation.instance.time == behind.microseconds)
-        let connection = try practice.connection(await simulation.serve()).untilTestEnds()
+        let connection = try practice.connection(await simulation.serve())
         let receipt = try await CommentAction(connection: connection, times: times).perform(
             .comment("Thanks", on: task.id), attempt: attempt(1))
         #expect(receipt.reference == simulation.instance.journal(of: task.id).first?.id)

@@ -60,7 +60,6 @@ import Testing
         let findings = await connection.examine(Self.needs)
         #expect(findings.map(\.state) == [.missing])
         #expect(findings[0].reason == .unreachable)
-        try await connection.shutdown()
     }
 
     @Test func `a missing update set is an error for a tracker and a note for comments`() async throws {

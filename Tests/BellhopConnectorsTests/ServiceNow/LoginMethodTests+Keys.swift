@@ -17,12 +17,10 @@ extension LoginMethodTests {
             let failure = await failure { try await list(wrong) }
             #expect(failure?.remedy == .pauseConnection)
             #expect(failure?.message.contains(Self.bearer) == false)
-            try await wrong.shutdown()
         }
         #expect(practice.instance.counts.failedLogins == 1)
         let right = try connection(address, ["bearer": .string(good)])
         for _ in 1...3 { try await list(right) }
-        try await right.shutdown()
         #expect(bearers == 2)
         #expect(practice.events.summary == ["login_event failed", "login_event ok"])
         #expect(!practice.notebook.all.values.contains { $0.text.contains("canary") })
@@ -57,7 +55,6 @@ extension LoginMethodTests {
             let connection = try connection(address, ["api_key": .string(key)])
             try await list(connection)
             scopes.insert(try TrackerSource(name: "work", settings: Settings(), connection: connection).scope.id)
-            try await connection.shutdown()
         }
         #expect(scopes.count == 1)
         let other = try connection(address, ["api_key": "key-3"])
@@ -65,12 +62,10 @@ extension LoginMethodTests {
         #expect(failure?.reason == .unauthenticated)
         #expect(failure?.message.contains("as abel.tuter, but it was john.doe") == true)
         #expect(failure?.message.contains("`username: abel.tuter`") == true)
-        try await other.shutdown()
         let named = try connection(address, ["api_key": "key-3", "username": "abel.tuter"])
         try await list(named)
         scopes.insert(try TrackerSource(name: "work", settings: Settings(), connection: named).scope.id)
         #expect(scopes.count == 2)
-        try await named.shutdown()
     }
 
     @Test func `a login as another user than in bellhop.yaml is refused`() async throws {
@@ -101,7 +96,7 @@ extension LoginMethodTests {
     {
         practice.instance.addAPIKey("key-1", of: "john.doe")
         func user(_ address: String, offline: Bool) async throws -> String? {
-            let connection = try connection(address, ["api_key": "key-1"]).untilTestEnds()
+            let connection = try connection(address, ["api_key": "key-1"])
             let source = try TrackerSource(name: "work", settings: Settings(), connection: connection)
             await source.prepare(offline: offline)
             #expect(source.scope.user == "(api key of snow)")
@@ -128,14 +123,14 @@ extension LoginMethodTests {
         var with = settings
         with["auth"] = ["certificate": files]
         let connection = try ServiceNowConnection(name: "snow", settings: Settings(with), in: practice.environment())
+            .untilTestEnds()
         let user = try await connection.verifyUser()
         #expect(user.username == "john.doe")
-        try await connection.shutdown()
         var without = settings
         without["auth"] = ["bearer": "x"]
         let other = try ServiceNowConnection(name: "snow", settings: Settings(without), in: practice.environment())
+            .untilTestEnds()
         #expect(await failure { _ = try await other.verifyUser() } != nil)
-        try await other.shutdown()
     }
 
     @Test(
@@ -185,9 +180,9 @@ extension LoginMethodTests {
             name: "snow",
             settings: Settings([
                 "instance": .string(address), "auth": ["oauth": .object(oauth)], "headers": ["X-Gate": "canary-gate"],
-            ]), in: practice.environment())
+            ]), in: practice.environment()
+        ).untilTestEnds()
         let user = await failure { _ = try await connection.verifyUser() }
-        try await connection.shutdown()
         #expect(user?.reason == .unauthenticated)
         #expect(elsewhere.simulation.requests.total > 0)
         #expect(elsewhere.simulation.requests.all.allSatisfy { $0.header("X-Gate") == nil })

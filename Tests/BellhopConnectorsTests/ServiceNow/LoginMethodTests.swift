@@ -12,13 +12,14 @@ import Testing
     let storage = MemoryTokenStorage()
 
     func open(_ auth: JSON.Object) async throws -> ServiceNowConnection {
-        try connection(await practice.simulation.serve(), auth).untilTestEnds()
+        try connection(await practice.simulation.serve(), auth)
     }
 
     func connection(_ address: String, _ auth: JSON.Object, username: String? = nil) throws -> ServiceNowConnection {
         try ServiceNowConnection(
             name: "snow", settings: Settings(["instance": .string(address), "auth": .object(auth)]), username: username,
-            in: practice.environment(storage))
+            in: practice.environment(storage)
+        ).untilTestEnds()
     }
 
     func list(_ connection: ServiceNowConnection) async throws { _ = try await connection.reading.send(.tasks) }
@@ -134,7 +135,6 @@ import Testing
                 #expect(failure?.reason == .unauthenticated)
                 #expect(failure?.message.contains("canary") == false)
             }
-            try await connection.shutdown()
         }
         #expect(practice.instance.counts.tokensRefused == 1)
         #expect(practice.events.summary == ["login_event failed"])

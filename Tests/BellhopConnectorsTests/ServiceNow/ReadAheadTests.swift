@@ -6,7 +6,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Reading the tasks of the next deliveries ahead, and the limits of using that data.
-@Suite struct ReadAheadTests {
+@Suite(.closing) struct ReadAheadTests {
     let practice = Practice()
     var instance: SimulatedInstance { practice.instance }
     var start: Timestamp { Practice.start }
@@ -23,8 +23,7 @@ import Testing
         _ deliveries: [Delivery], uncertain: Timestamp? = nil, over connection: ServiceNowConnection? = nil,
         _ action: (ServiceNowConnection) -> any Action
     ) async throws -> Int {
-        let own = try connection == nil ? practice.connection(over: InProcessExchange(practice.simulation)) : nil
-        let connection = try #require(connection ?? own)
+        let connection = try connection ?? practice.connection(over: InProcessExchange(practice.simulation)).untilTestEnds()
         _ = try await connection.writers.all[0].verify(force: true)
         let before = practice.simulation.requests.count()
         for (place, delivery) in deliveries.enumerated() {
@@ -32,7 +31,6 @@ import Testing
             attempt.upcoming = deliveries[(place + 1)...].prefix(20).compactMap { $0.task?.subject }
             _ = try await action(connection).perform(delivery, attempt: attempt)
         }
-        try await own?.shutdown()
         return practice.simulation.requests.count() - before
     }
 
@@ -75,7 +73,7 @@ import Testing
         instance.addNote("Earlier", .workNotes, on: tasks[2].id, by: "abel.tuter")
         await practice.clock.advance(by: .seconds(150))
         let uncertain = practice.clock.now - .seconds(100)
-        let connection = try practice.connection(over: InProcessExchange(practice.simulation))
+        let connection = try practice.connection(over: InProcessExchange(practice.simulation)).untilTestEnds()
         let deliveries = comments(tasks)
         try await perform([deliveries[0]], uncertain: start, over: connection, comment)
         var attempt = practice.attempt(2, uncertain: start)
@@ -87,7 +85,6 @@ import Testing
         let last = try await comment(connection).perform(deliveries[2], attempt: practice.attempt(2, uncertain: uncertain))
         #expect(last.summary.hasPrefix("found written by an earlier attempt"))
         #expect(instance.journal(of: tasks[2].id, .workNotes).count == 2)
-        try await connection.shutdown()
     }
 
     // MARK: Histories
@@ -127,7 +124,7 @@ import Testing
 
     @Test func `a task with an expected state is read just before its update`() async throws {
         let tasks = tasks(5)
-        let connection = try practice.connection(over: InProcessExchange(practice.simulation))
+        let connection = try practice.connection(over: InProcessExchange(practice.simulation)).untilTestEnds()
         let deliveries = updates(tasks, ["expect": ["priority": [4]]])
         instance.updateTask(tasks[1].id, set: ["priority": "4"])
         try await perform(updates([tasks[0]]), over: connection) { UpdateAction(connection: $0) }
@@ -140,12 +137,11 @@ import Testing
             _ = try await UpdateAction(connection: connection).perform(deliveries[1], attempt: practice.attempt(1))
         }
         #expect(refused?.reason == .movedOn)
-        try await connection.shutdown()
     }
 
     @Test func `data read before a write to the task, or before the event, is not used`() async throws {
         let tasks = tasks(3)
-        let connection = try practice.connection(over: InProcessExchange(practice.simulation))
+        let connection = try practice.connection(over: InProcessExchange(practice.simulation)).untilTestEnds()
         func set(_ state: Int, _ task: SimulatedTask, next: [SimulatedTask] = [], createdAt: Timestamp = .epoch) async throws
             -> Receipt
         {
@@ -165,7 +161,6 @@ import Testing
         let event = practice.clock.now
         #expect(try await set(1, tasks[2], createdAt: event).summary == "200, set state")
         #expect(instance.task(tasks[2].id)?["state"] == "1")
-        try await connection.shutdown()
     }
 
     @Test func `tasks that get attachments are read together`() async throws {

@@ -18,12 +18,9 @@ extension SessionTests {
                 #expect(failure?.message.contains("bellhop login snow") == true)
                 #expect(failure?.message.contains("snc_basic_auth_api_access") == true)
             }
-            try await connection.shutdown()
         }
         #expect(practice.instance.counts.failedLogins == 1)
-        let corrected = try practice.connection(address)
-        try await list(corrected)
-        try await corrected.shutdown()
+        try await list(practice.connection(address))
         #expect(practice.instance.counts.failedLogins == 1)
         #expect(practice.events.summary == ["login_event failed", "login_event ok"])
         #expect(practice.notebook.all.isEmpty)

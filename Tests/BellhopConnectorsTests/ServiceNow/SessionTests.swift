@@ -70,7 +70,6 @@ import Testing
         _ = await failure { try await list(practice.open(password: "wrong")) }
         let away = try practice.connection("http://127.0.0.1:1")
         _ = await failure { try await list(away) }
-        try await away.shutdown()
         practice.simulation.faults.add(.hibernating, "GET", path: "/api/now", times: nil)
         _ = await failure { try await list(practice.open()) }
         #expect(practice.events.events.map { $0.data["ok"] } == [false, false, false])

@@ -9,7 +9,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Polls and deliveries share their connection's rate, and the rests that the instance asks for.
-@Suite(.timeLimit(.minutes(5))) struct `Polls and deliveries of one connection` {
+@Suite(.timeLimit(.minutes(5)), .closing) struct `Polls and deliveries of one connection` {
     private let practice = Practice()
     private let store: any Store
 
@@ -80,7 +80,8 @@ import Testing
         let rate: JSON = ["count": .int(Int64(count)), "microseconds": 60_000_000]
         let connection = try ServiceNowConnection(
             name: "snow", settings: practice.settings("http://127.0.0.1:9", ["rate": rate]), in: practice.environment(),
-            over: exchange)
+            over: exchange
+        ).untilTestEnds()
         exchange.use(connection.http)
         let recorder = SignalRecorder()
         let context = EngineContext(store: store, clock: practice.clock, signals: recorder.signals)
@@ -119,7 +120,6 @@ import Testing
         for task in tasks { #expect(practice.instance.journal(of: task.id, .workNotes).count == 1) }
         #expect(recorder.polls >= 8, "\(recorder.polls) polls")
         #expect(practice.simulation.requests.count() <= 41 * count)
-        try await connection.shutdown()
     }
 
     // MARK: Rests
@@ -127,7 +127,7 @@ import Testing
     private static let refusals: [Fault] = [.tooManyRequests(.seconds(90)), .unavailable(.seconds(90))]
 
     @Test(arguments: refusals) func `comments wait for the rest that a refused poll was given`(_ refusal: Fault) async throws {
-        let connection = try practice.connection(over: InProcessExchange(practice.simulation))
+        let connection = try practice.connection(over: InProcessExchange(practice.simulation)).untilTestEnds()
         let context = EngineContext(store: store, clock: practice.clock, signals: SignalRecorder().signals)
         var poller = Poller(try source(connection), plan: PollPlan(cadence: .every(.seconds(60))), in: context)
         let dispatcher = dispatcher(context, connection)
@@ -143,11 +143,10 @@ import Testing
         await practice.clock.advance(by: .seconds(10))
         #expect(try await dispatcher.dispatchPending() == 1)
         #expect(practice.instance.journal(of: task.id, .workNotes).count == 1)
-        try await connection.shutdown()
     }
 
     @Test func `polls wait for the rest that a refused comment was given`() async throws {
-        let connection = try practice.connection(over: InProcessExchange(practice.simulation))
+        let connection = try practice.connection(over: InProcessExchange(practice.simulation)).untilTestEnds()
         let context = EngineContext(store: store, clock: practice.clock, signals: SignalRecorder().signals)
         var poller = Poller(try source(connection), plan: PollPlan(cadence: .every(.seconds(60))), in: context)
         let dispatcher = dispatcher(context, connection)
@@ -167,6 +166,5 @@ import Testing
         if case .failed = try await poller.pollOnce() { Issue.record("the poll failed") }
         #expect(try await dispatcher.dispatchPending() == 1)
         #expect(practice.instance.journal(of: task.id, .workNotes).count == 1)
-        try await connection.shutdown()
     }
 }

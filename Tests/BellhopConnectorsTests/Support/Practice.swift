@@ -27,16 +27,17 @@ struct Practice {
         return Settings(JSON.Object(["instance": .string(address), "auth": login], with: more))
     }
 
+    /// A connection that is closed when the test ends.
     func connection(
         _ address: String, password: String = "correct horse", settings more: JSON.Object = [:]
     ) throws(ConnectorError) -> ServiceNowConnection {
-        try ServiceNowConnection(
-            name: "snow", settings: settings(address, password: password, more), in: environment())
+        try ServiceNowConnection(name: "snow", settings: settings(address, password: password, more), in: environment())
+            .untilTestEnds()
     }
 
     /// Serves the instance, and opens a connection of its own to it, until the test ends.
     func open(password: String = "correct horse", settings: JSON.Object = [:]) async throws -> ServiceNowConnection {
-        try connection(await simulation.serve(), password: password, settings: settings).untilTestEnds()
+        try connection(await simulation.serve(), password: password, settings: settings)
     }
 }
 

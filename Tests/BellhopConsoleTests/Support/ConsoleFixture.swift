@@ -115,12 +115,12 @@ struct ConsoleFixture {
             PollCommit(scope: scope.id, source: "incidents", expectedTurn: 0, at: clock.now, present: tasks))
     }
 
-    /// Runs back-tests during the body.
-    func working(_ body: () async throws -> Void) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await desk.jobs.run() }
-            defer { desk.jobs.stop() }
-            try await body()
+    /// Runs back-tests until the test ends.
+    func work() {
+        let working = Task { await desk.jobs.run() }
+        whenTestEnds {
+            desk.jobs.stop()
+            await working.value
         }
     }
 
