@@ -151,15 +151,9 @@ extension PauseTarget {
     }
 
     fileprivate init?(json: JSON) {
-        if let rule = json["rule"]?.asString {
-            self = .rule(rule)
-        } else if json["writes"] == true {
-            self = .writes
-        } else if let receiver = json["receiver"]?.asString {
-            self = .receiver(receiver)
-        } else {
-            return nil
-        }
+        let other = json["writes"] == true ? Self.writes : json["receiver"]?.asString.map(Self.receiver)
+        guard let target = json["rule"]?.asString.map(Self.rule) ?? other else { return nil }
+        self = target
     }
 }
 
@@ -173,12 +167,9 @@ extension KeychainChange {
     }
 
     fileprivate init?(json: JSON) {
-        if let name = json["secret"]?.asString {
-            self = .secret(name)
-        } else if let name = json["login"]?.asString {
-            self = .login(name)
-        } else {
+        guard let change = json["secret"]?.asString.map(Self.secret) ?? json["login"]?.asString.map(Self.login) else {
             return nil
         }
+        self = change
     }
 }
