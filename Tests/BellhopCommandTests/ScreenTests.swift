@@ -1,7 +1,7 @@
 import BellhopCore
-import BellhopRules
 import Testing
 
+@testable import BellhopRules
 @testable import bellhop
 
 /// Text and tables on a screen of 80 columns.

@@ -181,28 +181,10 @@ public struct ExplainedDelivery: Sendable, Hashable {
         public var at: Timestamp
         public var outcome: String
         public var detail: String
-
-        public init(number: Int64, at: Timestamp, outcome: String, detail: String) {
-            (self.number, self.at, self.outcome, self.detail) = (number, at, outcome, detail)
-        }
     }
+}
 
-    public init(
-        id: String, rule: String, occasion: Occasion.ID, step: StepPath, revision: String, state: DeliveryState, action: String,
-        receiver: String, content: String, created: Timestamp
-    ) {
-        self.id = id
-        self.rule = rule
-        self.occasion = occasion
-        self.step = step
-        self.revision = revision
-        self.state = state
-        self.action = action
-        self.receiver = receiver
-        self.content = content
-        self.created = created
-    }
-
+extension ExplainedDelivery {
     public init(_ record: DeliveryRecord) {
         let delivery = record.delivery
         let content: String

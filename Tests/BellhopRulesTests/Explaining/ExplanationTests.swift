@@ -1,7 +1,8 @@
 import BellhopCore
-import BellhopRules
 import BellhopTesting
 import Testing
+
+@testable import BellhopRules
 
 /// The explanation of an event by `bellhop explain`, from records, deliveries and the rules' text.
 @Suite struct ExplanationTests {
