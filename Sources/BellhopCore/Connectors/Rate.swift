@@ -14,6 +14,9 @@ public struct Rate: Sendable, Hashable {
         return min(period * periods, .days(1))
     }
 
+    /// As ``wait(for:)``, if the requests before were spread evenly over the period instead of all sent just now.
+    public func evenWait(for requests: Int) -> Duration { min(period * (2 * (requests + 2)) / count, .days(1)) }
+
     /// Reads the value of a setting of type `rate`: `{count, microseconds}`; nil for anything else.
     public init?(_ settings: Settings) {
         guard let count = settings.integer("count"), let micros = settings.integer("microseconds"), count > 0, micros > 0 else {

@@ -84,6 +84,23 @@ import Testing
         #expect(practice.simulation.requests.count("POST") == 1)
     }
 
+    @Test(arguments: [(5000, 3600, 140), (60, 60, 140), (20, 3600, 1880)])
+    func `after a lost answer the next request comes after minutes, unless the rate itself is slow`(
+        _ count: Int64, _ period: Int64, _ wait: Int
+    ) async throws {
+        practice.simulation.faults.add(.resetBefore, "POST", path: post)
+        let delivery = Delivery.comment("Thanks", on: task.id)
+        #expect(await failing(delivery, attempt(1))?.remedy == .unknownOutcome)
+        await practice.clock.advance(by: .seconds(40))
+        let second = attempt(2, uncertain: start)
+        let early = await failure {
+            _ = try await practice.open(settings: ["rate": ["count": .int(count), "microseconds": .int(period * 1_000_000)]]) {
+                try await CommentAction(connection: $0).perform(delivery, attempt: second)
+            }
+        }
+        #expect(early?.remedy == .retry(after: .seconds(wait)))
+    }
+
     @Test(arguments: [Fault.resetBefore, .accepted, .badGateway, .internalError, .loginPage])
     func `a request that was lost before the write is sent again only past the server's time limit`(_ fault: Fault) async throws {
         practice.simulation.faults.add(fault, "POST", path: post, times: fault == .loginPage ? 2 : 1)

@@ -36,8 +36,11 @@ struct RecordAction<Order: WriteOrder>: Action {
         self.connection = connection
         let configuration = connection.http.configuration
         var standard = WriteTimes()
-        // Requests may wait because of the connection's rate limit.
-        standard.start += configuration.rate?.wait(for: ServiceNowConnection.manifest.limits.requests) ?? .zero
+        // Requests may wait because of the connection's rate limit. With 5000/h they could wait for an hour, but hardly ever do: an
+        // attempt that would have to is made again, so that one with a lost answer need not be waited for as long.
+        let requests = ServiceNowConnection.manifest.limits.requests
+        standard.start +=
+            configuration.rate.map { min($0.wait(for: requests), max($0.evenWait(for: requests), .seconds(60))) } ?? .zero
         // A request that may be sent and answered more slowly than usual may also end later on the server.
         standard.server += max(configuration.timeout - WriteTimes.usualTimeout, .zero)
         self.times = times ?? standard
