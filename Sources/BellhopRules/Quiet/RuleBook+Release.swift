@@ -61,6 +61,7 @@ extension RuleBook {
             release.treatments.append((message, treatment))
         }
         separateConversations(&release)
+        dropReplaced(&release)
         join(&release, facts)
         return release
     }
@@ -96,14 +97,31 @@ extension RuleBook {
         }
     }
 
+    /// Drops each message that a newer one would replace at a receiver with updates. Otherwise a task whose state changed ten times in a
+    /// night had ten lines.
+    private func dropReplaced(_ release: inout MessageRelease) {
+        var replaced: Set<String> = []
+        for place in release.treatments.indices.reversed() where release.treatments[place].treatment == .joined {
+            let delivery = release.treatments[place].message.delivery
+            guard delivery.arguments.updatesConversation, let conversation = delivery.arguments.conversation,
+                abilities(of: delivery.id.receiver).map({ $0.updates == .yes }) ?? context.isOpen
+            else { continue }
+            if !replaced.insert(conversation).inserted { release.treatments[place].treatment = .dropped(.outdated) }
+        }
+    }
+
+    private func abilities(of receiver: String) -> MessageAbilities? {
+        context.connections.first { $0.name == receiver }?.messages
+    }
+
     /// Whether the receiver closes what a conversation opened, as pagers do.
     func closesConversations(_ receiver: String) -> Bool {
-        context.connections.first { $0.name == receiver }?.messages.resolves == .yes
+        abilities(of: receiver)?.resolves == .yes
     }
 
     /// Whether the receiver shows a later message of a conversation with the first one or in its place. Without a configuration, any may.
     func showsConversations(_ receiver: String) -> Bool {
-        guard let abilities = context.connections.first(where: { $0.name == receiver })?.messages else { return context.isOpen }
+        guard let abilities = abilities(of: receiver) else { return context.isOpen }
         return abilities.threads == .yes || abilities.updates == .yes
     }
 

@@ -12,10 +12,13 @@ import Testing
         QuietEntry(QuietTime(.during(WorkCalendar(zone: .utc, hours: try HoursWindow.list(hours))), then: then), except: except)
     }
 
-    private static func book(_ rest: String, ops: QuietEntry? = nil, resolves: Bool = false) throws -> RuleBook {
+    private static func book(
+        _ rest: String, ops: QuietEntry? = nil, resolves: Bool = false, updates: Bool = false
+    ) throws -> RuleBook {
         var context = Fixture.context()
         for place in context.connections.indices where context.connections[place].name == "ops" {
             context.connections[place].quiet = ops
+            if updates { context.connections[place].messages = .init(threads: .yes, updates: .yes) }
             if resolves { context.connections[place].messages = .init(threads: .yes, resolves: .yes) }
         }
         return try Fixture.book("rule: r\non: task_created\n\(rest)", in: context)
@@ -215,7 +218,9 @@ import Testing
         #expect(treatments(try Self.book(Self.notify).release(held, ReleaseFacts(), at: night)) == [.sent])
     }
 
-    private func message(_ number: Int, thread: String? = nil, continues: Bool = false) -> HeldMessage {
+    private func message(
+        _ number: Int, thread: String? = nil, update: Bool = false, continues: Bool = false
+    ) -> HeldMessage {
         HeldMessage(
             place: Int64(number),
             delivery: Delivery(
@@ -223,7 +228,7 @@ import Testing
                     occasion: Occasion.event(Event.ID("e\(number)")).id, rule: "r", step: StepPath(index: 0), receiver: "ops"),
                 revision: "", action: "notify",
                 arguments: .message(
-                    Message(title: [.value("m\(number)")], mentions: [.user("U\(number % 2)")], thread: thread)),
+                    Message(title: [.value("m\(number)")], mentions: [.user("U\(number % 2)")], thread: thread, update: update)),
                 task: nil, lane: "l", createdAt: Self.evening, runAt: Self.morning, initial: .quiet(Delivery.KeptBack())),
             continues: continues)
     }
@@ -239,6 +244,19 @@ import Testing
         #expect(lines(release) == ["2 messages were kept back", "m2", "m3"])
         let message = try #require(release.joined?.arguments.message)
         #expect(message.mentions == [.user("U0"), .user("U1")])
+    }
+
+    @Test func `of the updates of one thread only the newest is listed, where the receiver replaces messages`() throws {
+        let held = [
+            message(1, thread: "A", update: true), message(2, thread: "B", update: true), message(3, thread: "A"),
+            message(4, thread: "A", update: true), message(5),
+        ]
+        let book = try Self.book(Self.night + Self.notify, updates: true)
+        let release = book.release(held, ReleaseFacts(), at: Self.morning)
+        #expect(treatments(release) == [.dropped(.outdated), .joined, .joined, .joined, .joined])
+        #expect(lines(release) == ["4 messages were kept back", "m2", "m3", "m4", "m5"])
+        let plain = try Self.book(Self.night + Self.notify).release(held, ReleaseFacts(), at: Self.morning)
+        #expect(treatments(plain) == [.joined, .joined, .joined, .joined, .joined])
     }
 
     @Test func `a coalesced message lists every message that was kept back, or says how many more there are`() throws {
