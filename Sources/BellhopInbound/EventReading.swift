@@ -18,6 +18,8 @@ public struct EventReading: Sendable {
     public var items: JSON.Path?
     /// The paths of members whose path differs from their name.
     public var fields: [String: JSON.Path]
+    /// The names of the header fields that give members.
+    public var headers: [String: String]
     /// The path to the id of the event's subject.
     public var id: JSON.Path?
     /// Nil if deliveries have no key: then each is new, except a replay of a signed request that contains a time.
@@ -25,12 +27,13 @@ public struct EventReading: Sendable {
 
     public init(
         source: String, definition: EventDefinition, items: JSON.Path? = nil, fields: [String: JSON.Path] = [:],
-        id: JSON.Path? = nil, dedupKey: DedupKey? = nil
+        headers: [String: String] = [:], id: JSON.Path? = nil, dedupKey: DedupKey? = nil
     ) {
         self.source = source
         self.definition = definition
         self.items = items
         self.fields = fields
+        self.headers = headers
         self.id = id
         self.dedupKey = dedupKey
     }
@@ -52,7 +55,7 @@ public struct EventReading: Sendable {
             events.append(
                 Event(
                     id: Event.ID(type: definition.type, facts: source, key, String(place)), type: definition.type,
-                    source: source, subject: subject, time: now, data: try data(of: item)))
+                    source: source, subject: subject, time: now, data: try data(of: item, in: request)))
         }
         return events
     }
@@ -84,22 +87,26 @@ public struct EventReading: Sendable {
 
     private static func digest(of bytes: [UInt8]) -> String { Base64.encode(Array(SHA256.hash(data: bytes))) }
 
-    private func data(of item: JSON) throws(InboundAnswer) -> JSON.Object {
+    private func data(of item: JSON, in request: InboundRequest) throws(InboundAnswer) -> JSON.Object {
         var data: JSON.Object = [:]
         var hasAny = definition.members.isEmpty
         for member in definition.members {
             let path = path(of: member)
-            let value = item[path]
+            let header = headers[member.name]
+            let value: JSON? = if let header { request.value(header).map { JSON.string($0) } } else { item[path] }
             hasAny = hasAny || value != nil
             guard let value, !value.isNull else {
-                if member.required { throw InboundAnswer(400, "The body has nothing at `\(path)`.") }
+                if member.required {
+                    throw InboundAnswer(400, header.map { request.problem(with: $0) } ?? "The body has nothing at `\(path)`.")
+                }
                 continue
             }
             data[member.name] = try Self.value(value, member)
         }
         // An event without data is useless: most likely `items` or `fields` is wrong, or the sender sends something else.
         guard hasAny else {
-            let paths = definition.members.map { "`\(path(of: $0))`" }.joined(separator: ", ")
+            let members = definition.members.filter { headers[$0.name] == nil }
+            let paths = members.map { "`\(path(of: $0))`" }.joined(separator: ", ")
             throw InboundAnswer(
                 400, "The body has no value at \(paths), where the members of `\(definition.type.name)` are expected.")
         }

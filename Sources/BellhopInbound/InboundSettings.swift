@@ -45,6 +45,10 @@ public enum InboundSettings {
             .map(.fieldPath),
             "The paths of the event's members, if a path differs from the member's name. For `event: task`: the task's fields, as `name: path` or `name: {path, type}`."
         ),
+        Setting(
+            "headers", .map(.text),
+            "The event's members that header fields of the request give, such as `kind: X-GitHub-Event`. No signature covers them."
+        ),
         Setting("number", .text, "For `event: task`: the path to the task number that people use; by default the id."),
         Setting("title", .text, "For `event: task`: the path to the task's title."),
         Setting("type", .text, "For `event: task`: the path to the task's type, as shown to people."),
@@ -152,14 +156,16 @@ public enum InboundSettings {
         var reading = EventReading(source: source, definition: definition)
         reading.items = path(settings.text("items"), [.key("items")])
         reading.id = path(settings.text("id"), [.key("id")])
+        func checkName(_ member: String, _ place: [SettingComplaint.Step]) {
+            if definition.members.contains(where: { $0.name == member }) { return }
+            complaints.append(
+                SettingComplaint(
+                    code: "unknown-field", "the event `\(name)` has no member `\(member)`", at: place, isAboutKey: true,
+                    help: Suggestion.didYouMean(member, among: definition.members.map(\.name))))
+        }
         for (member, value) in settings.record("fields")?.values ?? [:] {
             let place: [SettingComplaint.Step] = [.key("fields"), .key(member)]
-            if !definition.members.contains(where: { $0.name == member }) {
-                complaints.append(
-                    SettingComplaint(
-                        code: "unknown-field", "the event `\(name)` has no member `\(member)`", at: place, isAboutKey: true,
-                        help: Suggestion.didYouMean(member, among: definition.members.map(\.name))))
-            }
+            checkName(member, place)
             if value.asString == nil {
                 complaints.append(
                     SettingComplaint(
@@ -167,6 +173,17 @@ public enum InboundSettings {
                 )
             }
             reading.fields[member] = path(value.asString, place)
+        }
+        for (member, value) in settings.record("headers")?.values ?? [:] {
+            let place: [SettingComplaint.Step] = [.key("headers"), .key(member)]
+            checkName(member, place)
+            if reading.fields[member] != nil {
+                complaints.append(
+                    SettingComplaint(
+                        code: "two-values", "`\(member)` cannot come from the body and from a header field", at: place,
+                        isAboutKey: true, help: "remove it from `fields` or `headers`"))
+            }
+            reading.headers[member] = value.asString
         }
         if let header = settings.record("dedup")?.text("header") {
             reading.dedupKey = .header(header)
@@ -187,6 +204,11 @@ public enum InboundSettings {
             throw complaint(
                 code: "unknown-key", "with `event: task` a repeated delivery changes nothing", at: [.key("dedup")],
                 isAboutKey: true, help: "remove `dedup`")
+        }
+        if settings.values["headers"] != nil {
+            throw complaint(
+                code: "unknown-key", "only a declared event has `headers`", at: [.key("headers")], isAboutKey: true,
+                help: "remove `headers`")
         }
         let items = settings.text("items")
         let path = items.flatMap { JSON.Path(text: $0) }

@@ -83,6 +83,12 @@ import Testing
         ("path: /in, auth: {bearer: x}, event: task_created", "unknown-event"),
         ("path: /in, auth: {bearer: x}, event: deploy_finished, fields: {servic: a}", "unknown-field"),
         ("path: /in, auth: {bearer: x}, event: deploy_finished, items: a..b", "wrong-path"),
+        ("path: /in, auth: {bearer: x}, event: deploy_finished, headers: {servic: X-Event}", "unknown-field"),
+        (
+            "path: /in, auth: {bearer: x}, event: deploy_finished, fields: {service: a}, headers: {service: X-Event}",
+            "two-values"
+        ),
+        ("path: /in, auth: {bearer: x}, event: task, id: key, headers: {a: X-Event}", "unknown-key"),
         ("path: /in, auth: {standard_webhooks: whsec_AAAA}, event: deploy_finished", "wrong-value"),
         (
             "path: /in, auth: {hmac: {secret: s, header: X, timestamp: {signed: \"{timestamp}.{body}\"}}}, event: deploy_finished",

@@ -64,15 +64,17 @@ extension InboundEndpoint {
         ])
 
     static func events(
-        definition: EventDefinition = definition, items: String? = nil, fields: [String: String] = [:], id: String? = nil,
-        dedupKey: EventReading.DedupKey? = nil, largestBody: Int = 1000, rate: Int = 1000
+        definition: EventDefinition = definition, items: String? = nil, fields: [String: String] = [:],
+        headers: [String: String] = [:], id: String? = nil, dedupKey: EventReading.DedupKey? = nil, largestBody: Int = 1000,
+        rate: Int = 1000
     ) -> InboundEndpoint {
         InboundEndpoint(
             path: "/in/deploys", key: .bearer(["token"]),
             purpose: .events(
                 EventReading(
                     source: "deploys", definition: definition, items: items.flatMap { JSON.Path(text: $0) },
-                    fields: fields.compactMapValues { JSON.Path(text: $0) }, id: id.flatMap { JSON.Path(text: $0) },
+                    fields: fields.compactMapValues { JSON.Path(text: $0) }, headers: headers,
+                    id: id.flatMap { JSON.Path(text: $0) },
                     dedupKey: dedupKey)), largestBody: largestBody, rate: Rate(count: rate, per: .seconds(60)))
     }
 

@@ -34,6 +34,18 @@ import Testing
         #expect(event.data == ["service": "mail", "count": 12, "ok": true, "more": [1]])
     }
 
+    @Test func `a member of an event can be a header field, which is given once`() async {
+        let handler = recorder.handler(
+            .events(fields: ["more": "zen"], headers: ["service": "X-GitHub-Event", "count": "X-Count"]))
+        let ping = await answer(
+            handler, #"{"service": "other", "zen": "Keep it simple."}"#, headers: [("x-github-event", "ping"), ("X-Count", "3")])
+        #expect(ping.status == 202)
+        #expect(events.map(\.data) == [["service": "ping", "count": 3, "more": "Keep it simple."]])
+        let twice = await answer(
+            handler, #"{"zen": ""}"#, headers: [("X-GitHub-Event", "ping"), ("X-GitHub-Event", "push")])
+        #expect(twice.status == 400 && twice.text == "The header field `X-GitHub-Event` is given more than once.")
+    }
+
     @Test func `without an id the source is the subject of an event`() async {
         let handler = recorder.handler(.events(id: "app.id"))
         for id in ["", #","app": {}"#, #","app": {"id": null}"#, #","app": {"id": ""}"#] {
