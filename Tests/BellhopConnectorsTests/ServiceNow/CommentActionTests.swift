@@ -93,11 +93,9 @@ import Testing
         #expect(await failing(delivery, attempt(1))?.remedy == .unknownOutcome)
         await practice.clock.advance(by: .seconds(40))
         let second = attempt(2, uncertain: start)
-        let early = await failure {
-            _ = try await practice.open(settings: ["rate": ["count": .int(count), "microseconds": .int(period * 1_000_000)]]) {
-                try await CommentAction(connection: $0).perform(delivery, attempt: second)
-            }
-        }
+        let rate: JSON = ["count": .int(count), "microseconds": .int(period * 1_000_000)]
+        let action = CommentAction(connection: try await practice.open(settings: ["rate": rate]))
+        let early = await failure { _ = try await action.perform(delivery, attempt: second) }
         #expect(early?.remedy == .retry(after: .seconds(wait)))
     }
 

@@ -146,9 +146,14 @@ struct ConsoleFixture {
         }
         _ = try await store.append(events)
         let deliveries = zip(events, titles).map { event, title in
-            Delivery(
+            let task = event.task.map { task in
+                TaskReference(
+                    source: event.source, key: task.key, number: task.number, title: task.title, className: task.className,
+                    url: task.url, subject: event.subject)
+            }
+            return Delivery(
                 id: Delivery.ID(occasion: Occasion.event(event.id).id, rule: "acknowledge", step: StepPath("0"), receiver: "ops"),
-                revision: "1", action: "notify", arguments: .message(Message(title: [.value(title)], text: [])), task: nil,
+                revision: "1", action: "notify", arguments: .message(Message(title: [.value(title)], text: [])), task: task,
                 lane: "ops", createdAt: clock.now, initial: initial)
         }
         try await store.route(Routing(deliveries: deliveries))
