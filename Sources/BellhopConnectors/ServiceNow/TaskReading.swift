@@ -6,6 +6,8 @@ struct TaskReading: Sendable {
     var display: Display
     /// The table being read, for rows without a class.
     var table = "task"
+    /// The paths that are not requested, because the table does not have them.
+    var unrequested: Set<String> = []
     /// A task's address for people.
     var page: @Sendable (TaskKey) -> String
 
@@ -38,6 +40,25 @@ struct TaskReading: Sendable {
             if let label = label(value) { snapshot.labels[field.name] = .string(label) }
         }
         return snapshot
+    }
+
+    /// The stored form of a task from its row.
+    func text(of snapshot: Snapshot, row: JSON) -> SnapshotText { SnapshotText(snapshot, unread: unread { row[$0] }) }
+
+    /// What a row does not show although it was requested, by the names of ``SnapshotText/unread``: access rules hide it. A server sends
+    /// empty fields.
+    ///
+    /// Without the fields that say who changed a task how often: if they are hidden, it is unknown whose a change is.
+    /// - Parameter value: the row's value at a path.
+    func unread(_ value: (String) -> JSON?) -> [String] {
+        let own = [(Change.number, "number"), (Change.title, "short_description"), (Change.className, "sys_class_name")]
+        let declared = schema.fields.filter { !schema.roles.bookkeeping.contains($0.path) }.map { ($0.name, $0.path) }
+        return (own + declared).filter { _, path in
+            guard value(path) == nil, !unrequested.contains(path) else { return false }
+            // An empty reference has no record whose fields could be hidden.
+            guard let dot = path.firstIndex(of: ".") else { return true }
+            return FieldValue(value(String(path[..<dot])))?.raw != ""
+        }.map(\.0)
     }
 
     /// The class of a row; by default the table.
@@ -120,8 +141,9 @@ private struct TaskRows: ~Copyable {
             key: key, number: FieldValue(columns[0], of: row)?.raw ?? "", title: FieldValue(columns[1], of: row)?.raw ?? "",
             type: classOf?.label ?? latest.label, className: name, url: reading.page(key))
         let (reading, columns, fields) = (reading, columns, fields)
+        let unread = columns.isComplete ? [] : reading.unread { row.member($0, of: row.root).map(row.value(of:)) }
         return SnapshotText(
-            own, by: &writer,
+            own, by: &writer, unread: unread,
             labels: { writer in
                 guard reading.display != .values else { return }
                 for field in fields {

@@ -81,7 +81,7 @@ struct TrackerSource: Source {
             if let entry = listed[key] {
                 let type = listing.group(of: entry) ?? ""
                 if let row = rows.found[key] {
-                    details.snapshots[key] = reading.snapshot(key, row: row, type: type)
+                    details.snapshots.add(reading.text(of: reading.snapshot(key, row: row, type: type), row: row))
                 } else {
                     missing += 1
                     details.snapshots[key] = reading.snapshot(key, listed: listing.record(of: entry), type: type, owner: user)
@@ -130,7 +130,7 @@ struct TrackerSource: Source {
             of: name,
             advice:
                 "A tracker reads the table task: for fields of incidents use a source of kind `table`. A field that the "
-                + "account may not read looks like a missing one.")
+                + "account may not read looks like a missing one: a task that had a value of it keeps the last one.")
     }
 
     private func notice(missing: Int, of listed: Int, refusal: Failure?) -> String? {

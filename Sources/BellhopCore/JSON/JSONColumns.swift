@@ -33,6 +33,9 @@ public struct JSONColumns: Sendable {
     /// The value of `names[place]` in the object read last; nil if the object lacks it.
     public subscript(place: Int) -> JSONTape.Node? { found[place] < 0 ? nil : JSONTape.Node(index: found[place]) }
 
+    /// Whether the object read last has all names.
+    public var isComplete: Bool { !found.contains(-1) }
+
     private mutating func column(of key: Int, _ tape: JSONTape, _ member: Int) -> Int {
         if member < order.count, order[member] >= 0, tape.isString(key, names[order[member]]) { return order[member] }
         let column = names.firstIndex { tape.isString(key, $0) } ?? -1

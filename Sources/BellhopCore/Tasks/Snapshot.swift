@@ -69,21 +69,26 @@ public struct SnapshotText: Sendable, Hashable {
     /// The fingerprint of the whole content. Declared fields are in the order of their declaration: if that order changes, tasks
     /// that are read again are stored again, without an event.
     public let fingerprint: Fingerprint
+    /// The requested fields that the answer did not show, and ``Change/number``, ``Change/title`` and ``Change/className`` for what the
+    /// task has besides fields. They are empty here, but unknown: see ``completed(by:except:)``.
+    public let unread: [String]
 
-    public init(_ snapshot: Snapshot) {
+    public init(_ snapshot: Snapshot, unread: [String] = []) {
         var writer = JSONWriter()
         self.init(
-            snapshot, by: &writer, labels: { $0.writeMembers(of: snapshot.labels) },
+            snapshot, by: &writer, unread: unread, labels: { $0.writeMembers(of: snapshot.labels) },
             fields: { $0.writeMembers(of: snapshot.fields) })
     }
 
     /// Writes a snapshot without building its labels and fields first, which took most of the time of a table's first poll.
     /// - Parameters:
     ///   - own: the task's other properties.
+    ///   - unread: the names of what the answer did not show.
     ///   - labels: writes the labels' members.
     ///   - fields: writes the fields' members.
     public init(
-        _ own: Snapshot, by writer: inout JSONWriter, labels: (inout JSONWriter) -> Void, fields: (inout JSONWriter) -> Void
+        _ own: Snapshot, by writer: inout JSONWriter, unread: [String] = [], labels: (inout JSONWriter) -> Void,
+        fields: (inout JSONWriter) -> Void
     ) {
         writer.beginObject()
         writer.member("id", own.key.text)
@@ -105,10 +110,33 @@ public struct SnapshotText: Sendable, Hashable {
         bytes = writer.take()
         fingerprint = Fingerprint(content: bytes)
         isRead = !own.className.isEmpty
+        self.unread = unread
     }
 
     /// The snapshot. Text written here can be read; for any other text it has only the key.
     public var snapshot: Snapshot { (try? JSON.parse(bytes)).flatMap(Snapshot.init(json:)) ?? Snapshot(key: key) }
+
+    /// The text with the stored values of what is ``unread``: what an answer does not show has not changed.
+    /// - Parameter redefined: fields whose stored values were read by another definition, so that they stay empty.
+    public func completed(by stored: Snapshot, except redefined: Set<String>) -> SnapshotText {
+        let kept = Set(unread).subtracting(redefined)
+        let read = snapshot
+        var task = read
+        if kept.contains(Change.number) { task.number = stored.number }
+        if kept.contains(Change.title) { task.title = stored.title }
+        if kept.contains(Change.className), !stored.className.isEmpty {
+            (task.className, task.type) = (stored.className, stored.type)
+        }
+        for name in kept {
+            if read.fields[name] != nil, let value = stored.fields[name] { task.fields[name] = value }
+        }
+        // In the order of the fields, as in a text that shows all of them.
+        task.labels = JSON.Object(
+            read.fields.keys.compactMap { name in
+                (kept.contains(name) ? stored.labels : read.labels)[name].map { (name, $0) }
+            })
+        return SnapshotText(task)
+    }
 }
 
 /// Snapshots by their keys, stored as text.
@@ -155,8 +183,8 @@ public struct Snapshots: Sendable {
 
 /// How a task changed between two polls, found by comparing its snapshots.
 public struct Change: Sendable, Hashable {
-    /// The names by which a number or a title is ignored; no field can have such a name.
-    public static let (number, title) = ("task.number", "task.title")
+    /// The names of what a task has besides fields; no field can have such a name.
+    public static let (number, title, className) = ("task.number", "task.title", "task.class")
 
     /// The fields with new values. Never empty.
     public let fields: [FieldChange]

@@ -156,15 +156,22 @@ extension PollMachine {
 
     /// Commits the poll (T1), or holds it if the details make it doubtful.
     mutating func decide(_ loaded: Loaded, _ poll: ReadPoll, at moment: Moment) -> Step {
+        let definitions = poll.accepted.definitions
         var read = poll.read
-        for place in read.indices where !read[place].isRead {
-            read[place].complete(by: loaded.tasks[read[place].key]?.snapshot)
+        for place in read.indices where read[place].isPartial {
+            read[place].complete(by: loaded.tasks[read[place].key]?.snapshot, definitions)
+        }
+        var details = poll.details
+        for key in poll.departures.gone {
+            if let text = details.snapshots.text(of: key), !text.unread.isEmpty, let stored = loaded.tasks[key]?.snapshot {
+                details.snapshots.add(text.completed(by: stored, except: definitions.redefined(since: memory.known[key])))
+            }
         }
         let reconciliation = Reconciliation(
             Reconciliation.Evidence(
                 source: source.name, scope: source.scope, shows: source.shows, now: moment.now, hasBaseline: memory.hasBaseline,
-                emitsInitial: plan.emitsInitial, hidden: poll.hidden, details: poll.details, remembered: loaded.tasks,
-                gone: poll.departures.gone, schema: source.schema, definitions: poll.accepted.definitions,
+                emitsInitial: plan.emitsInitial, hidden: poll.hidden, details: details, remembered: loaded.tasks,
+                gone: poll.departures.gone, schema: source.schema, definitions: definitions,
                 writes: loaded.writes, comments: poll.comments, written: loaded.comments, user: poll.accepted.answer.user), read)
         let (answer, before) = (poll.accepted.answer, memory.health)
         let decision = plan.storms.decide(
@@ -188,7 +195,7 @@ extension PollMachine {
         let isComplete = read.count == poll.accepted.toRead.keys.count && poll.departures.kept.isEmpty
         let commit = PollCommit(
             scope: source.scope.id, source: source.name, expectedTurn: memory.turn, at: moment.now, cursor: poll.cursor,
-            answer: isComplete ? answer.fingerprint : nil, definitions: poll.accepted.definitions,
+            answer: isComplete ? answer.fingerprint : nil, definitions: definitions,
             present: reconciliation.present, removed: reconciliation.removed, events: events, health: health)
         let decided = DecidedPoll(commit: commit, read: read, gone: poll.departures.gone, hidden: poll.hidden.count)
         if memory.hasBaseline, reconciliation.present.isEmpty, reconciliation.removed.isEmpty, events.isEmpty,

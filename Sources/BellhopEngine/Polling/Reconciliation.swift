@@ -37,7 +37,7 @@ struct Reconciliation {
 
         /// The fields whose differences are no change of the task.
         func fieldsToIgnore(of task: ReadTask) -> Set<String> {
-            schema.roles.bookkeeping.union(definitions.redefined(since: task.before?.revision ?? definitions.revision))
+            schema.roles.bookkeeping.union(definitions.redefined(since: task.before))
         }
     }
 
@@ -191,9 +191,18 @@ struct ReadTask: Sendable {
 
     private(set) var isCompleted = false
 
-    /// Uses the stored details if the task's details could not be read: missing access is not a change of the task.
-    mutating func complete(by stored: Snapshot?) {
-        guard !isRead, let stored, !stored.className.isEmpty else { return }
+    /// Whether the answer did not show all that was requested.
+    var isPartial: Bool { !isRead || !text.unread.isEmpty }
+
+    /// Uses the stored details, or the stored values of single fields, if these could not be read: missing access is not a change of the
+    /// task.
+    mutating func complete(by stored: Snapshot?, _ definitions: FieldDefinitions) {
+        guard let stored else { return }
+        if isRead {
+            text = text.completed(by: stored, except: definitions.redefined(since: before))
+            return
+        }
+        guard !stored.className.isEmpty else { return }
         isCompleted = true
         var snapshot = text.snapshot
         snapshot.className = stored.className
@@ -239,6 +248,11 @@ struct TasksToRead: Sendable {
         }
         return read
     }
+}
+
+extension FieldDefinitions {
+    /// The fields that were redefined since a task was read; none for a new task.
+    func redefined(since task: KnownTask?) -> Set<String> { task.map { redefined(since: $0.revision) } ?? [] }
 }
 
 extension KnownTasks {

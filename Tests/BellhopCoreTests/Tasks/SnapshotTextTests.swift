@@ -28,6 +28,18 @@ import Testing
         #expect(SnapshotText(Snapshot(key: "")).snapshot == Snapshot(key: ""))
     }
 
+    @Test func `a text is completed by the stored values of what was not read, except redefined fields`() {
+        var read = snapshot
+        (read.number, read.title) = ("", "new")
+        for name in ["priority", "ratio", "due"] { read.fields[name] = .null }
+        read.labels = [:]
+        let unread = [Change.number, "priority", "ratio", "absent"]
+        var expected = snapshot
+        expected.title = "new"
+        expected.fields["ratio"] = .null
+        #expect(SnapshotText(read, unread: unread).completed(by: snapshot, except: ["ratio"]) == SnapshotText(expected))
+    }
+
     @Test func `every member of a snapshot changes its fingerprint`() {
         var others = [Snapshot](repeating: snapshot, count: 8)
         others[0].number = "INC2"

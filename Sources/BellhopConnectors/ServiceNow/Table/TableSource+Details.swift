@@ -10,7 +10,19 @@ extension TableSource {
             for task in tasks { details.snapshots.add(task) }
         }
         try await depart(gone, reading, &details)
+        details.notice = unreadNotice(state.unread(after: details))
         return details
+    }
+
+    /// A notice about fields that rows do not show; nil if there are none.
+    private func unreadNotice(_ unread: [String]) -> String? {
+        let own = [Change.number: "number", Change.title: "short_description", Change.className: "sys_class_name"]
+        let paths = unread.map { own[$0] ?? schema[$0]?.path ?? $0 }.unique().sorted()
+        if paths.isEmpty { return nil }
+        let them = paths.count == 1 ? "it" : "them"
+        return
+            "Rows of source \(name) do not show \(paths.quotedList): access rules probably hide \(them) from the account. A task keeps the last "
+            + "value that was read, and a new task has none. Let the account read \(them), or take \(them) out of `fields`."
     }
 
     /// Finds out why rows left the list. Queries them with the filter, because the walk may have missed one, and then without it.
@@ -29,7 +41,7 @@ extension TableSource {
                 details.departures[key] = .gone
                 continue
             }
-            details.snapshots[key] = reading.snapshot(key, row: row)
+            details.snapshots.add(reading.text(of: reading.snapshot(key, row: row), row: row))
             details.departures[key] = FieldValue(row["active"])?.typed(.bool) == .bool(false) ? .closed : .leftQuery
         }
     }

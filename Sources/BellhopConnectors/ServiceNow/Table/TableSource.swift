@@ -45,9 +45,11 @@ public struct TableSource: Source {
 
     var reading: TaskReading {
         let page = connection.page(of: settings.table)
-        return TaskReading(schema: schema, display: settings.display, table: settings.table) { key in
+        var reading = TaskReading(schema: schema, display: settings.display, table: settings.table) { key in
             page + (key.isDigits ? key.text : PercentEncoding.encode(key.text))
         }
+        reading.unrequested = Set(reading.paths.filter { !columns.exists($0) })
+        return reading
     }
 
     /// The fields of each row: the task's, and those the poll itself needs.
@@ -189,7 +191,7 @@ extension TableSource {
         ])
 }
 
-/// Facts about the server that the polls of a table use again: its clock, and how many rows it can return at once.
+/// Facts about the server that the polls of a table use again: its clock, how many rows it can return at once, and which fields it hides.
 ///
 /// A class over a lock, because sources are values and this outlives a poll.
 final class TableState: Sendable {
@@ -202,6 +204,8 @@ final class TableState: Sendable {
         var successes = 0
         /// Since when the server has counted rows but shown none.
         var hiding: Timestamp?
+        /// The fields that rows do not show, each with one of their tasks.
+        var unread: [String: TaskKey] = [:]
     }
 
     private let facts: Mutex<Facts>
@@ -247,6 +251,20 @@ final class TableState: Sendable {
     }
 
     func showsRows() { facts.withLock { $0.hiding = nil } }
+
+    /// The fields that rows do not show, after these details: a field is one of them until the row of its task shows it, or left.
+    func unread(after details: Details) -> [String] {
+        let lacking = details.snapshots.texts.filter { !$0.unread.isEmpty }
+        return facts.withLock { facts in
+            facts.unread = facts.unread.filter { name, task in
+                details.departures[task] == nil && details.snapshots.text(of: task)?.unread.contains(name) ?? true
+            }
+            for text in lacking {
+                for name in text.unread where facts.unread[name] == nil { facts.unread[name] = text.key }
+            }
+            return facts.unread.keys.sorted()
+        }
+    }
 
     /// The server's time, or the local time while the difference is unknown.
     func serverTime(_ now: Timestamp) -> Timestamp { now + (facts.withLock { $0.ahead } ?? .zero) }
