@@ -61,7 +61,7 @@ import Testing
         try folder.write("bellhop.yaml", "version: 1\nrules: none\ntimezone: Asia/Tokyo\n")
         try folder.write("none/read-me", "")
         try await Stores.open(folder.path + "/bellhop.db").close()
-        let added = try await Program.run(["silence", "add", "--until", "2036-01-03T09:00:00Z"], in: folder.path)
+        let added = try await Program.run(["silence", "add", "--all", "--until", "2036-01-03T09:00:00Z"], in: folder.path)
         #expect(added.code == 0, "\(added.errors)")
         let doctor = try await Program.run(["doctor"], in: folder.path)
         #expect(doctor.output.contains("keeps messages back until 2036-01-03 18:00:00"), "\(doctor.output)\(doctor.errors)")

@@ -53,11 +53,12 @@ struct TaskReading: Sendable {
     func unread(_ value: (String) -> JSON?) -> [String] {
         let own = [(Change.number, "number"), (Change.title, "short_description"), (Change.className, "sys_class_name")]
         let declared = schema.fields.filter { !schema.roles.bookkeeping.contains($0.path) }.map { ($0.name, $0.path) }
+        func isHidden(_ path: String) -> Bool { value(path) == nil && !unrequested.contains(path) }
         return (own + declared).filter { _, path in
-            guard value(path) == nil, !unrequested.contains(path) else { return false }
-            // An empty reference has no record whose fields could be hidden.
-            guard let dot = path.firstIndex(of: ".") else { return true }
-            return FieldValue(value(String(path[..<dot])))?.raw != ""
+            guard isHidden(path), let dot = path.firstIndex(of: ".") else { return isHidden(path) }
+            // A field of the record that a reference names may be lacking because the reference is empty, or names another record now.
+            let reference = String(path[..<dot])
+            return schema.fields.contains { $0.path == reference } && isHidden(reference)
         }.map(\.0)
     }
 

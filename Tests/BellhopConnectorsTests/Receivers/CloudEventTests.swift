@@ -1,10 +1,11 @@
 import BellhopCore
+import BellhopTesting
 import Simulator
 import Testing
 
 @testable import BellhopConnectors
 
-struct CloudEventTests {
+@Suite(.closing) struct CloudEventTests {
     private static let secrets = [
         "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_" + Base64.encode([UInt8](repeating: 7, count: 32)),
     ]
