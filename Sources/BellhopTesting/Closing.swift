@@ -45,10 +45,21 @@ public func untilTestEnds<Value: Sendable>(
     }
     whenTestEnds {
         ends.finish()
-        try await working.value
+        try await working.joined()
     }
     for try await value in values { return value }
     throw CancellationError()
+}
+
+extension Task {
+    /// Its value. If the task that waits for it is cancelled, as at the time limit of a test, this one is cancelled too.
+    public func joined() async throws -> Success {
+        try await withTaskCancellationHandler {
+            try await value
+        } onCancel: {
+            cancel()
+        }
+    }
 }
 
 private final class OpenThings: Sendable {

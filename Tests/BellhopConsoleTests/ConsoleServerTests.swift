@@ -32,7 +32,7 @@ import Testing
         let running = Task { try await group.run() }
         whenTestEnds {
             await group.triggerGracefulShutdown()
-            try await running.value
+            try await running.joined()
         }
         var port = ports.makeAsyncIterator()
         return ("http://127.0.0.1:\(try #require(await port.next()))", { await group.triggerGracefulShutdown() })

@@ -120,7 +120,7 @@ struct ConsoleFixture {
         let working = Task { await desk.jobs.run() }
         whenTestEnds {
             desk.jobs.stop()
-            await working.value
+            try await working.joined()
         }
     }
 
