@@ -45,6 +45,7 @@ extension Recording<Int64> {
             service.cancel()
             _ = await service.result
             try await store.close()
+            // Kept until here: it holds the store's file.
             _ = folder
         }
         while access(path, F_OK) != 0 {
