@@ -21,10 +21,7 @@ struct TaskReading: Sendable {
 
     func snapshot(_ key: TaskKey, row: JSON) -> Snapshot {
         let classOf = FieldValue(row["sys_class_name"])
-        let name = className(classOf)
-        var snapshot = snapshot(key, row: row, type: classOf?.label ?? ClassNames.label(of: name))
-        snapshot.className = name
-        return snapshot
+        return snapshot(key, row: row, type: classOf?.label ?? ClassNames.label(of: className(classOf)))
     }
 
     /// A task from its row.
@@ -32,8 +29,8 @@ struct TaskReading: Sendable {
     func snapshot(_ key: TaskKey, row: JSON, type: String) -> Snapshot {
         func own(_ name: String) -> String { row.raw(name) ?? "" }
         var snapshot = Snapshot(
-            key: key, number: own("number"), title: own("short_description"), type: type, className: own("sys_class_name"),
-            url: page(key))
+            key: key, number: own("number"), title: own("short_description"), type: type,
+            className: className(FieldValue(row["sys_class_name"])), url: page(key))
         for field in schema.fields {
             let value = FieldValue(row[field.path])
             snapshot.fields[field.name] = self.value(of: field, value)

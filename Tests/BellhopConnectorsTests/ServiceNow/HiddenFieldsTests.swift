@@ -137,6 +137,22 @@ import Testing
         #expect(try await watch.task(task)?.fields["priority"] == 2)
     }
 
+    @Test func `a tracker sees the changes of tasks whose class is hidden`() async throws {
+        let old = instance.addTask(title: "old", assignedTo: "john.doe")
+        var watch = try Watch(
+            TrackerSource(name: "my-work", settings: Settings([:]), connection: connection()), practice.clock)
+        _ = try await watch.poll()
+        hide(["sys_class_name"])
+        let new = instance.addTask(title: "new", assignedTo: "john.doe")
+        #expect(try await watch.poll() == ["task_created new"])
+        for task in [old, new] {
+            instance.updateTask(task.id, set: ["due_date": "2026-01-09 08:00:00"])
+            #expect(try await watch.poll() == ["task_changed \(task.title) due_date"])
+        }
+        #expect(try await watch.task(old)?.className == "incident")
+        #expect(try await watch.task(new)?.className == "task")
+    }
+
     @Test func `one notice names the hidden fields until their tasks show them again`() async throws {
         let task = instance.addTask(title: "A", assignedTo: "john.doe")
         instance.addTask(title: "B")
