@@ -55,7 +55,7 @@ struct TaskReading: Sendable {
             guard isHidden(path), let dot = path.firstIndex(of: ".") else { return isHidden(path) }
             // A field of the record that a reference names may be lacking because the reference is empty, or names another record now.
             let reference = String(path[..<dot])
-            return schema.fields.contains { $0.path == reference } && isHidden(reference)
+            return (Self.own.contains(reference) || schema.fields.contains { $0.path == reference }) && isHidden(reference)
         }.map(\.0)
     }
 

@@ -202,4 +202,13 @@ import Testing
         reading.unrequested = ["gone"]
         #expect(unread("") == [])
     }
+
+    @Test func `a field of a record is hidden together with a reference that is requested of every task`() {
+        let schema = TaskSchema([.init("owner", .text, path: "assigned_to.name")])
+        var reading = TaskReading(schema: schema, display: .values) { $0.text }
+        let row: JSON.Object = ["number": "", "short_description": "", "sys_class_name": ""]
+        #expect(reading.unread { row[$0] } == ["owner"])
+        reading.unrequested = ["assigned_to"]
+        #expect(reading.unread { row[$0] } == [])
+    }
 }
