@@ -175,6 +175,23 @@ import Testing
         #expect(watch.notices.all.count == 2 && watch.notices.all.last?.contains("do not show `urgency`: ") == true)
     }
 
+    @Test func `a hidden field stays in the notice when its task leaves, until other rows show it`() {
+        let state = TableState(page: 100)
+        func unread(_ rows: [TaskKey: [String]], left: Set<TaskKey> = []) -> [String] {
+            var details = Details()
+            for (key, unread) in rows { details.snapshots.add(SnapshotText(Snapshot(key: key), unread: unread)) }
+            for key in left { details.departures[key] = .closed }
+            return state.unread(after: details)
+        }
+        #expect(unread(["a": ["x"]]) == ["x"])
+        #expect(unread(["b": []]) == ["x"])
+        #expect(unread(["a": ["x"]], left: ["a"]) == ["x"])
+        #expect(unread(["b": ["x"]]) == ["x"])
+        #expect(unread(["c": []]) == ["x"])
+        #expect(unread([:], left: ["b"]) == ["x"])
+        #expect(unread(["c": []]) == [])
+    }
+
     @Test func `who changed a task how often is unknown while it is hidden`() async throws {
         let task = instance.addTask(title: "A")
         var watch = try watch()

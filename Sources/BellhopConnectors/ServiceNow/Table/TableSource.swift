@@ -204,8 +204,8 @@ final class TableState: Sendable {
         var successes = 0
         /// Since when the server has counted rows but shown none.
         var hiding: Timestamp?
-        /// The fields that rows do not show, each with one of their tasks.
-        var unread: [String: TaskKey] = [:]
+        /// The fields that rows do not show, each with one of their tasks, and whether that has left.
+        var unread: [String: (task: TaskKey, hasLeft: Bool)] = [:]
     }
 
     private let facts: Mutex<Facts>
@@ -252,16 +252,21 @@ final class TableState: Sendable {
 
     func showsRows() { facts.withLock { $0.hiding = nil } }
 
-    /// The fields that rows do not show, after these details: a field is one of them until the row of its task shows it, or left.
+    /// The fields that rows do not show, after these details: a field is one of them until the row of its task shows it or, if that has
+    /// left, all rows that are read do.
     func unread(after details: Details) -> [String] {
-        let lacking = details.snapshots.texts.filter { !$0.unread.isEmpty }
+        let rows = details.snapshots.texts.filter { details.departures[$0.key] == nil }
+        var lacking: [String: TaskKey] = [:]
+        for row in rows {
+            for name in row.unread { lacking[name] = row.key }
+        }
         return facts.withLock { facts in
-            facts.unread = facts.unread.filter { name, task in
-                details.departures[task] == nil && details.snapshots.text(of: task)?.unread.contains(name) ?? true
+            for (name, field) in facts.unread where lacking[name] == nil {
+                let hasLeft = field.hasLeft || details.departures[field.task] != nil
+                let isShown = hasLeft ? !rows.isEmpty : details.snapshots.text(of: field.task) != nil
+                facts.unread[name] = isShown ? nil : (field.task, hasLeft)
             }
-            for text in lacking {
-                for name in text.unread where facts.unread[name] == nil { facts.unread[name] = text.key }
-            }
+            for (name, task) in lacking { facts.unread[name] = (task, false) }
             return facts.unread.keys.sorted()
         }
     }
