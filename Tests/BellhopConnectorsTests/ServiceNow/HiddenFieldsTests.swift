@@ -175,6 +175,19 @@ import Testing
         #expect(watch.notices.all.count == 2 && watch.notices.all.last?.contains("do not show `urgency`: ") == true)
     }
 
+    @Test(arguments: [true, false])
+    func `a number that the source does not declare is named as hidden only if the dictionary has it`(
+        _ isDictionaryRead: Bool
+    ) async throws {
+        instance.addTask(title: "A")
+        instance.changeUser("john.doe") { $0.dictionary = isDictionaryRead ? .allowed : .forbidden }
+        var watch = try watch(["fields": ["short_description", "urgency"]])
+        hide(["number"])
+        _ = try await watch.poll()
+        #expect(watch.notices.all.count == (isDictionaryRead ? 1 : 0), "\(watch.notices.all)")
+        #expect(watch.notices.all.allSatisfy { $0.contains("do not show `number`: ") })
+    }
+
     @Test func `a hidden field stays in the notice when its task leaves, until other rows show it`() {
         let state = TableState(page: 100)
         func unread(_ rows: [TaskKey: [String]], left: Set<TaskKey> = []) -> [String] {

@@ -45,6 +45,9 @@ final class TableColumns: Sendable {
         state.withLock { $0.confirmed.contains(path) || $0.dictionary?.lacks(path, in: settings.table) != true }
     }
 
+    /// Whether the dictionary has a field.
+    func has(_ path: String) -> Bool { state.withLock { $0.dictionary?.has(path, in: settings.table) == true } }
+
     /// Applies the stored dictionary, and then the one read from the instance.
     func prepare(offline: Bool) async {
         let note = try? await connection.notebook.note(key)

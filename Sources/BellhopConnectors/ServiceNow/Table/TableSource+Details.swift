@@ -17,7 +17,11 @@ extension TableSource {
     /// A notice about fields that rows do not show; nil if there are none.
     private func unreadNotice(_ unread: [String]) -> String? {
         let own = [Change.number: "number", Change.title: "short_description", Change.className: "sys_class_name"]
-        let paths = unread.map { own[$0] ?? schema[$0]?.path ?? $0 }.unique().sorted()
+        let paths = unread.compactMap { name -> String? in
+            guard let path = own[name] else { return schema[name]?.path }
+            // Every table is asked for these, and has them certainly only if its dictionary says so.
+            return columns.has(path) ? path : nil
+        }.unique().sorted()
         if paths.isEmpty { return nil }
         let them = paths.count == 1 ? "it" : "them"
         return
