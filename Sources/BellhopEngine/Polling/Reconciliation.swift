@@ -251,8 +251,9 @@ struct TasksToRead: Sendable {
 }
 
 extension FieldDefinitions {
-    /// The fields that were redefined since a task was read; none for a new task.
-    func redefined(since task: KnownTask?) -> Set<String> { task.map { redefined(since: $0.revision) } ?? [] }
+    /// The fields that were redefined since a task was read; of a task that is not present, all that ever were, because the revision with
+    /// which it was read is not kept.
+    func redefined(since task: KnownTask?) -> Set<String> { redefined(since: task?.revision ?? 0) }
 }
 
 extension KnownTasks {

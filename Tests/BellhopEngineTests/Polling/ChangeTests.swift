@@ -177,6 +177,17 @@ import Testing
         #expect(returned.data["removed"] == .string((bench.now - .seconds(120)).rfc3339))
     }
 
+    @Test func `a returned task keeps the values of hidden fields, except of those that were redefined`() {
+        let definitions = FieldDefinitions().updated(to: ["level": "urgency", "place": "location"])
+            .updated(to: ["level": "impact", "place": "location"])
+        let row = Snapshot(key: "a", className: "incident", fields: ["level": "", "place": ""])
+        var task = ReadTask(
+            listed: .zero, text: SnapshotText(row, unread: ["level", "place"]), revision: definitions.revision, wasStale: false,
+            before: nil)
+        task.complete(by: Snapshot(key: "a", className: "incident", fields: ["level": "1", "place": "Oslo"]), definitions)
+        #expect(task.text.snapshot.fields == ["level": "", "place": "Oslo"])
+    }
+
     @Test func `new, removed and returned tasks are reported once, also across restarts`() async throws {
         let (bench, source) = try Bench.with(tasks(0..<3))
         for step in 0..<4 {
