@@ -94,6 +94,7 @@ public struct EventReading: Sendable {
             let path = path(of: member)
             let header = headers[member.name]
             let value: JSON? = if let header { request.value(header).map { JSON.string($0) } } else { item[path] }
+            if let header, request.isRepeated(header) { throw InboundAnswer(400, request.problem(with: header)) }
             hasAny = hasAny || value != nil
             guard let value, !value.isNull else {
                 if member.required {
@@ -105,10 +106,11 @@ public struct EventReading: Sendable {
         }
         // An event without data is useless: most likely `items` or `fields` is wrong, or the sender sends something else.
         guard hasAny else {
-            let members = definition.members.filter { headers[$0.name] == nil }
-            let paths = members.map { "`\(path(of: $0))`" }.joined(separator: ", ")
-            throw InboundAnswer(
-                400, "The body has no value at \(paths), where the members of `\(definition.type.name)` are expected.")
+            let paths = definition.members.filter { headers[$0.name] == nil }.map { "`\(path(of: $0))`" }
+            let absent = definition.members.compactMap { headers[$0.name] }.map { request.problem(with: $0) }
+            let listing = paths.joined(separator: ", ")
+            let lacking = "The body has no value at \(listing), where the members of `\(definition.type.name)` are expected."
+            throw InboundAnswer(400, ((paths.isEmpty ? [] : [lacking]) + absent).joined(separator: " "))
         }
         return data
     }

@@ -14,8 +14,11 @@ public struct InboundRequest: Sendable {
 
     /// The reason why ``value(_:)`` of a header field is nil.
     func problem(with name: String) -> String {
-        let isRepeated = headers.contains { $0.name.lowercased() == name.lowercased() }
-        return "The header field `\(name)` is \(isRepeated ? "given more than once" : "missing")."
+        "The header field `\(name)` is \(isRepeated(name) ? "given more than once" : "missing")."
+    }
+
+    func isRepeated(_ name: String) -> Bool {
+        value(name) == nil && headers.contains { $0.name.lowercased() == name.lowercased() }
     }
 }
 

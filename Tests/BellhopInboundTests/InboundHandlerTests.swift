@@ -46,6 +46,23 @@ import Testing
         #expect(twice.status == 400 && twice.text == "The header field `X-GitHub-Event` is given more than once.")
     }
 
+    @Test func `a header field of an event is refused if it is given twice, or if nothing else is given`() async {
+        let definition = EventDefinition(
+            EventType("deploy_finished"), "", from: .outside, [Setting("kind", .text, ""), Setting("ok", .boolean, "")])
+        let both = recorder.handler(.events(definition: definition, headers: ["kind": "X-Kind"]))
+        let twice = await answer(both, #"{"ok": true}"#, headers: [("X-Kind", "a"), ("x-kind", "b")])
+        #expect(twice.status == 400 && twice.text == "The header field `X-Kind` is given more than once.")
+        #expect(
+            await answer(both, "{}").text
+                == "The body has no value at `ok`, where the members of `deploy_finished` are expected. The header field `X-Kind` is missing."
+        )
+        let headers = ["kind": "X-Kind", "ok": "X-OK"]
+        #expect(
+            await answer(recorder.handler(.events(definition: definition, headers: headers)), "{}").text
+                == "The header field `X-Kind` is missing. The header field `X-OK` is missing.")
+        #expect(await answer(both, #"{"ok": true}"#).status == 202)
+    }
+
     @Test func `without an id the source is the subject of an event`() async {
         let handler = recorder.handler(.events(id: "app.id"))
         for id in ["", #","app": {}"#, #","app": {"id": null}"#, #","app": {"id": ""}"#] {
