@@ -151,6 +151,8 @@ extension SQL {
 
         static let forget = "DELETE FROM delivery_wait WHERE delivery = :id"
 
+        static let forgetFollowers = "DELETE FROM delivery_wait WHERE after = :id"
+
         static let anyBars = "SELECT EXISTS (SELECT 1 FROM delivery WHERE bars = 1)"
 
         static let laneBars = "SELECT 1 FROM delivery WHERE lane = :lane AND bars = 1"

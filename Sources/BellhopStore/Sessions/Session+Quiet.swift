@@ -49,7 +49,10 @@ extension Session {
                 try run(SQL.Quiet.silence, (":silence", silence), (":now", release.at), (":id", id))
                 try forgetWaits(of: id)
                 silenced[silence, default: 0] += 1
-            case .dropped(let failure): try drop(id, failure, at: release.at)
+            case .dropped(let failure):
+                // A newer message tells what a replaced one would have, so the later steps of its run go on.
+                if failure == .outdated { try run(SQL.Predecessors.forgetFollowers, (":id", id)) }
+                try drop(id, failure, at: release.at)
             case .held(let until): try run(SQL.Quiet.holdLonger, (":until", until), (":id", id))
             }
         }

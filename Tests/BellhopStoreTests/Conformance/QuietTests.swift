@@ -245,6 +245,21 @@ import Testing
     }
 
     @Test(arguments: Benches())
+    func `the steps after a held message that a newer one replaces go on`(_ bench: Bench) async throws {
+        try await bench.enqueue([
+            Self.message(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]),
+            Self.message(4, after: [1], until: Self.end + .seconds(600)),
+        ])
+        await bench.clock.pass(3600)
+        let held = try await bench.store.released(at: bench.now)
+        #expect(try await bench.store.release(MessageRelease(held.map { ($0, .dropped(.outdated)) }, at: bench.now)))
+        #expect(try await bench.states() == [.dropped, .available, .waiting, .quiet])
+        let claim = try #require(try await bench.claim().first)
+        _ = try await bench.finish(claim, .done(Sample.receipt))
+        #expect(try await bench.states() == [.dropped, .done, .available, .quiet])
+    }
+
+    @Test(arguments: Benches())
     func `a person sends a held message now, or drops it`(_ bench: Bench) async throws {
         try await bench.enqueue([Self.message(1), Self.message(2), Sample.delivery(3), Self.message(4, after: [3])])
         #expect(try await bench.store.apply(.retry, to: [Self.message(1).id, Self.message(4).id], at: bench.now) == 2)

@@ -30,6 +30,7 @@ import Testing
         ("followers", SQL.Predecessors.followers, "PRIMARY KEY (after=?)"),
         ("readiness", SQL.Predecessors.readiness, "delivery_wait_delivery"),
         ("forget", SQL.Predecessors.forget, "delivery_wait_delivery"),
+        ("forget followers", SQL.Predecessors.forgetFollowers, "PRIMARY KEY (after=?)"),
         ("due timers", SQL.Timers.due, "timer_due"), ("next timer", SQL.Timers.nextDue, "timer_due"),
         ("upcoming timers", SQL.Queries.upcoming, "timer_due"),
         ("a timer", SQL.Timers.find, "timer_name (name_key=?"),
