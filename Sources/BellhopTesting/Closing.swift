@@ -3,6 +3,8 @@ public import Testing
 
 /// Closes what each test of a suite has opened, once the test ends.
 public struct Closing: SuiteTrait, TestTrait, TestScoping {
+    public init() {}
+
     public var isRecursive: Bool { true }
 
     public func provideScope(
