@@ -22,9 +22,11 @@ let compactProgram: [LinkerSetting] = [
 ]
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+/// Only for tests of servers, and as a yardstick.
 let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
+let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
@@ -33,6 +35,7 @@ let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collect
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
+let nioExtras = Target.Dependency.product(name: "NIOExtras", package: "swift-nio-extras")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioHTTPCompression = Target.Dependency.product(name: "NIOHTTPCompression", package: "swift-nio-extras")
@@ -89,7 +92,7 @@ let package = Package(
         .target(
             name: "BellhopConnectors",
             dependencies: [
-                "BellhopCore", "BellhopFiles", "CLibCurl", "CRE2", asyncHTTPClient, crypto, cryptoExtras, nioCore, nioHTTP1,
+                "BellhopCore", "BellhopFiles", "CLibCurl", "CRE2", crypto, cryptoExtras, deque, nioCore, nioExtras, nioHTTP1,
                 nioHTTPCompression, nioPosix, nioSSL, nioTLS, subprocess,
             ],
             swiftSettings: house),
@@ -167,7 +170,7 @@ let package = Package(
             name: "BellhopConnectorsTests",
             dependencies: [
                 "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopStore", "BellhopTesting", "Simulator", crypto,
-                cryptoExtras, logging, nioCore, nioEmbedded, nioHTTP1, nioPosix, nioSSL,
+                cryptoExtras, logging, nioCore, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: house),
         .testTarget(

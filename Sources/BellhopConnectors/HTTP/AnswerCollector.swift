@@ -1,29 +1,17 @@
-import AsyncHTTPClient
 import BellhopCore
 import NIOCore
 import NIOHTTP1
-import Synchronization
 
-/// Collects the answer to one request on the connection's thread, and wakes the sender once: with the whole answer or an error.
-///
-/// A class with a mutex, because the client's thread writes what the sender's task reads and cancels.
-final class AnswerCollector: HTTPClientResponseDelegate {
-    typealias Response = HTTPResponse
-
-    private struct State {
-        var status = 0
-        var headers = HeaderFields()
-        var body = BodyBlocks(announced: nil)
-        /// The largest body, in bytes.
-        var limit: Int
-        /// True after a status that is enough without the body: the request can no longer fail.
-        var isSettled = false
-        var task: HTTPClient.Task<HTTPResponse>?
-        var isCancelled = false
-    }
-
-    private let state: Mutex<State>
+/// Collects the whole answer to a request.
+final class AnswerCollector: AnswerReader {
+    private var status = 0
+    private var headers = HeaderFields()
+    private var body = BodyBlocks(announced: nil)
+    /// The largest body, in bytes.
+    private var limit: Int
     private let bodyNotNeededFor: StatusSet?
+    /// True after a status that is enough without the body: the request can no longer fail.
+    private var isSettled = false
     private let progress: Progress
 
     /// How many bytes of the body are read, and for how long, after such a status, so that the connection can be reused.
@@ -34,87 +22,34 @@ final class AnswerCollector: HTTPClientResponseDelegate {
     ///   - bodyNotNeededFor: statuses after which the body no longer matters. The body is then empty if it is large, slow or
     ///     cut off.
     init(limit: Int, bodyNotNeededFor: StatusSet?, _ progress: Progress) {
-        state = Mutex(State(limit: limit))
-        self.bodyNotNeededFor = bodyNotNeededFor
-        self.progress = progress
+        (self.limit, self.bodyNotNeededFor, self.progress) = (limit, bodyNotNeededFor, progress)
     }
 
-    /// The answer. Cancelling the task ends the request.
-    func answer(to request: HTTPClient.Request, by client: HTTPClient, deadline: NIODeadline) async throws -> HTTPResponse {
-        let loop = client.eventLoopGroup.any()
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                @Sendable func begin() {
-                    guard self.state.withLock({ !$0.isCancelled }) else {
-                        return continuation.resume(throwing: CancellationError())
-                    }
-                    let task = client.execute(
-                        request: request, delegate: self, eventLoop: .delegate(on: loop), deadline: deadline)
-                    task.futureResult.whenComplete { continuation.resume(with: self.outcome($0)) }
-                    let isCancelled = self.state.withLock { state in
-                        state.task = task
-                        return state.isCancelled
-                    }
-                    if isCancelled { task.cancel() }
-                }
-                // Starts on the connection's thread, so that no part of the exchange changes threads.
-                if loop.inEventLoop { begin() } else { loop.execute { begin() } }
-            }
-        } onCancel: {
-            let task = state.withLock { state in
-                state.isCancelled = true
-                return state.task
-            }
-            task?.cancel()
-        }
-    }
-
-    private func outcome(_ result: Result<HTTPResponse, any Error>) -> Result<HTTPResponse, any Error> {
-        state.withLock { state in
-            state.task = nil  // breaks a retain cycle
-            guard case .failure = result, state.isSettled else { return result }
-            return .success(HTTPResponse(status: state.status, headers: state.headers, body: []))
-        }
-    }
-
-    func didReceiveHead(task: HTTPClient.Task<HTTPResponse>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
+    func read(_ head: HTTPResponseHead, of call: Call) throws {
         progress.answered()
-        let status = Int(head.status.code)
-        let isSettled = bodyNotNeededFor?.contains(status) ?? false
+        status = Int(head.status.code)
+        headers = HeaderFields(head.headers.map { HeaderFields.Field($0.name, $0.value) })
+        isSettled = bodyNotNeededFor?.contains(status) ?? false
+        if isSettled { limit = min(limit, Self.settled.limit) }
         let announced = head.headers.first(name: "Content-Length").flatMap { Int($0) }
-        let fits = state.withLock { state in
-            state.status = status
-            state.headers = HeaderFields(head.headers.map { HeaderFields.Field($0.name, $0.value) })
-            state.isSettled = isSettled
-            if isSettled { state.limit = min(state.limit, Self.settled.limit) }
-            guard announced ?? 0 <= state.limit else { return false }
-            // Content-Length is the size of the compressed body.
-            state.body = BodyBlocks(announced: head.headers.contains(name: "Content-Encoding") ? nil : announced)
-            return true
-        }
-        guard fits else { return task.eventLoop.makeFailedFuture(BodyTooLarge()) }
-        if isSettled { task.eventLoop.execute { self.limitTime(of: task) } }
-        return task.eventLoop.makeSucceededVoidFuture()
+        guard announced ?? 0 <= limit else { throw BodyTooLarge() }
+        // Content-Length is the size of the compressed body.
+        body = BodyBlocks(announced: head.headers.contains(name: "Content-Encoding") ? nil : announced)
     }
 
-    /// Ends the request soon, unless its whole answer came at once, as most do.
-    private func limitTime(of task: HTTPClient.Task<HTTPResponse>) {
-        guard state.withLock({ $0.task != nil }) else { return }
-        let end = task.eventLoop.scheduleTask(in: Self.settled.time) { task.cancel() }
-        task.futureResult.whenComplete { _ in end.cancel() }
+    func read(_ part: ByteBuffer) throws {
+        guard body.count + part.readableBytes <= limit else { throw BodyTooLarge() }
+        body.append(part.readableBytesView)
     }
 
-    func didReceiveBodyPart(task: HTTPClient.Task<HTTPResponse>, _ part: ByteBuffer) -> EventLoopFuture<Void> {
-        let fits = state.withLock { state in
-            guard state.body.count + part.readableBytes <= state.limit else { return false }
-            state.body.append(part.readableBytesView)
-            return true
-        }
-        return fits ? task.eventLoop.makeSucceededVoidFuture() : task.eventLoop.makeFailedFuture(BodyTooLarge())
-    }
+    /// The answer without its body.
+    var head: HTTPResponse { HTTPResponse(status: status, headers: headers) }
 
-    func didFinishRequest(task: HTTPClient.Task<HTTPResponse>) -> HTTPResponse {
-        state.withLock { HTTPResponse(status: $0.status, headers: $0.headers, body: $0.body.joined()) }
+    var patience: TimeAmount? { isSettled ? Self.settled.time : nil }
+
+    func end(_ error: (any Error)?) -> Result<HTTPResponse, any Error> {
+        if let error, !isSettled { return .failure(error) }
+        return .success(HTTPResponse(status: status, headers: headers, body: error == nil ? body.joined() : []))
     }
 }
 

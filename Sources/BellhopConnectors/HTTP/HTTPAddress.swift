@@ -59,10 +59,12 @@ public struct HTTPAddress: Sendable, Hashable {
     }
 
     /// `https://host[:port]`, without the scheme's default port.
-    public var origin: String {
+    public var origin: String { (isSecure ? "https://" : "http://") + authority }
+
+    /// `host[:port]`, without the scheme's default port.
+    var authority: String {
         let name = host.contains(":") ? "[\(host)]" : host
-        let isOwn = port == (isSecure ? 443 : 80)
-        return (isSecure ? "https://" : "http://") + name + (isOwn ? "" : ":\(port)")
+        return port == (isSecure ? 443 : 80) ? name : name + ":\(port)"
     }
 
     /// `host:port`, for messages: holds no secret.

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import BellhopCore
 import NIOCore
 import NIOHTTP1
@@ -7,21 +6,28 @@ import Synchronization
 
 /// The clients of one connection: two, each with a thread of its own, because one thread is the limit of `webhook.rate`.
 ///
-/// With several threads for one client, AsyncHTTPClient 1.37.0 crashes if an answer arrives before its request is completely sent and
-/// the server then closes the connection (HTTP1Connections.releaseConnection).
-///
 /// A class with atomic numbers, because it owns open sockets, and attempts begin and end in many tasks.
 final class HTTPClients: Sendable {
     private struct Member {
-        let client: HTTPClient
         let loop: any EventLoop
         let executor: BorrowedThread
+        let pool: NIOLoopBoundBox<SocketPool>
 
-        init(_ settings: HTTPClient.Configuration) {
+        init(_ opener: SocketOpener, idle: TimeAmount) {
             let loop = MultiThreadedEventLoopGroup.singleton.next()
             self.loop = loop
-            client = HTTPClient(eventLoopGroupProvider: .shared(loop), configuration: settings)
             executor = BorrowedThread { loop.execute($0) }
+            pool = .makeBoxSendingValue(SocketPool(on: loop, opener, idle: idle), eventLoop: loop)
+        }
+
+        /// At once if this is its thread, so that no part of a request changes threads.
+        func run(_ work: @escaping @Sendable (SocketPool) -> Void) {
+            if loop.inEventLoop { return work(pool.value) }
+            loop.execute { work(pool.value) }
+        }
+
+        func shutDown() async throws {
+            try await loop.flatSubmit { pool.value.shutDown() }.get()
         }
     }
 
@@ -31,12 +37,15 @@ final class HTTPClients: Sendable {
     /// The requests in progress from which on the clients take turns. With fewer, the first one reuses few sockets for all of them.
     private static let many = 8
 
-    init(_ settings: HTTPClient.Configuration) { members = [Member(settings), Member(settings)] }
+    /// - Parameter idle: how long an unused socket stays open.
+    init(_ opener: SocketOpener, idle: TimeAmount = .seconds(60)) {
+        members = [Member(opener, idle: idle), Member(opener, idle: idle)]
+    }
 
-    deinit { for member in members { member.client.shutdown { _ in } } }  // the library requires it; no effect after `shutdown()`
+    deinit { for member in members { member.run { _ = $0.shutDown() } } }
 
     /// Closes all sockets. Requests in progress fail.
-    func shutdown() async throws { for member in members { try await member.client.shutdown() } }
+    func shutdown() async throws { for member in members { try await member.shutDown() } }
 
     /// The thread for the next attempt.
     var executor: any TaskExecutor {
@@ -44,41 +53,55 @@ final class HTTPClients: Sendable {
         return members[attempts.add(1, ordering: .relaxed).newValue % members.count].executor
     }
 
-    /// The client of this thread; on another thread, the first one.
-    var current: HTTPClient { (members.first { $0.loop.inEventLoop } ?? members[0]).client }
-
-    /// Sends a request by the client of this thread.
+    /// Sends a request by the client of this thread; on another thread, by the first one. Cancelling the task ends the request.
+    /// - Parameter reader: makes the reader of the answer, on the client's thread.
     func answer(
-        to request: HTTPClient.Request, in collector: AnswerCollector, deadline: NIODeadline
+        to request: CallRequest, reader: @escaping @Sendable () -> any AnswerReader
     ) async throws -> HTTPResponse {
         inProgress.add(1, ordering: .relaxed)
         defer { inProgress.subtract(1, ordering: .relaxed) }
-        return try await collector.answer(to: request, by: current, deadline: deadline)
+        let member = members.first { $0.loop.inEventLoop } ?? members[0]
+        let ticket = Ticket(member.loop)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                member.run { pool in
+                    let call = Call(request, reader()) { continuation.resume(with: $0) }
+                    guard ticket.begin(call) else { return call.end(CancellationError()) }
+                    pool.begin(call)
+                }
+            }
+        } onCancel: {
+            ticket.cancel()
+        }
     }
 }
 
-/// Sends the head of a request together with what follows it, in one write instead of two.
-final class FlushAfterHead: ChannelOutboundHandler {
-    typealias OutboundIn = HTTPClientRequestPart
-    typealias OutboundOut = HTTPClientRequestPart
-
-    /// The client writes a body or the end at once, and flushes it: a head (``HTTPConnection/largestHead``) is too small to make the
-    /// channel refuse more.
-    private var endsWithHead = false
-
-    /// Adds it to a client's connection, between the client and the HTTP encoder.
-    static func add(to channel: any Channel) throws {
-        let pipeline = channel.pipeline.syncOperations
-        let encoder = try pipeline.handler(type: HTTPRequestEncoder.self)
-        try pipeline.addHandler(FlushAfterHead(), position: .after(encoder))
+/// Cancels a request, from any thread.
+private final class Ticket: Sendable {
+    private struct State {
+        var call: NIOLoopBound<Call>?
+        var isCancelled = false
     }
 
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .head = unwrapOutboundIn(data) { endsWithHead = true } else { endsWithHead = false }
-        context.write(data, promise: promise)
+    private let loop: any EventLoop
+    private let state = Mutex(State())
+
+    init(_ loop: any EventLoop) { self.loop = loop }
+
+    /// False if it is cancelled already.
+    func begin(_ call: Call) -> Bool {
+        let call = NIOLoopBound(call, eventLoop: loop)
+        return state.withLock { state in
+            state.call = call
+            return !state.isCancelled
+        }
     }
 
-    func flush(context: ChannelHandlerContext) {
-        if !endsWithHead { context.flush() }
+    func cancel() {
+        let call = state.withLock { state in
+            state.isCancelled = true
+            return state.call
+        }
+        if let call { loop.execute { call.value.end(CancellationError()) } }
     }
 }

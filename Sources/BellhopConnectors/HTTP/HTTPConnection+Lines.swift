@@ -1,4 +1,4 @@
-import AsyncHTTPClient
+import BellhopCore
 import NIOCore
 import NIOHTTP1
 import Synchronization
@@ -14,43 +14,44 @@ extension HTTPConnection {
         of address: HTTPAddress, headers: HeaderFields, as type: String, silence: Duration,
         line: @escaping @Sendable (String) async -> Void
     ) async throws(TransportError) -> HTTPResponse? {
-        let request = HTTPRequest(address, headers: headers)
+        var request = HTTPRequest(address, headers: headers)
+        request.headers["Accept-Encoding"] = "identity"
         try await check(request)
         try await waitForTurn(request)
-        var prepared = HTTPClientRequest(url: request.address.text)
-        prepared.headers = self.headers(of: request)
-        prepared.headers.replaceOrAdd(name: "Accept-Encoding", value: "identity")
-        let progress = Progress(hasBody: false)
+        let progress = Progress()
+        let prepared = prepared(request, progress, deadline: .distantFuture)
         let waiting = WaitStart()
+        let isLines: @Sendable (HTTPResponse) -> Bool = {
+            $0.status == 200 && $0.headers["Content-Type"]?.lowercased().hasPrefix(type) == true
+        }
+        let (parts, source) = AsyncStream.makeStream(of: LinePart.self)
         do {
             return try await withThrowingTaskGroup(of: HTTPResponse?.self) { group in
-                group.addTask { [client = clients.current, configuration, prepared] in
-                    let answer = try await client.execute(prepared, deadline: .distantFuture)
-                    let fields = HeaderFields(answer.headers.map { HeaderFields.Field($0.name, $0.value) })
-                    guard answer.status == .ok, fields["Content-Type"]?.lowercased().hasPrefix(type) == true else {
-                        let body = try await answer.body.collect(upTo: configuration.maxBody)
-                        return HTTPResponse(
-                            status: Int(answer.status.code), headers: fields, body: Array(body.readableBytesView))
+                group.addTask { [clients, maxBody = configuration.maxBody] in
+                    async let answer = clients.answer(to: prepared) {
+                        LineReader(AnswerCollector(limit: maxBody, bodyNotNeededFor: nil, progress), source, isLines: isLines)
                     }
                     var rest: [UInt8] = []
-                    for try await part in answer.body {
+                    for await part in parts {
                         waiting.since.withLock { $0 = nil }
                         defer { waiting.since.withLock { $0 = .now } }
-                        var pieces = part.readableBytesView.split(separator: 0x0a, omittingEmptySubsequences: false)
+                        var pieces = part.bytes.readableBytesView.split(separator: 0x0a, omittingEmptySubsequences: false)
                         let last = pieces.removeLast()
                         for piece in pieces {
                             await line(String(decoding: rest + piece, as: UTF8.self))
                             rest = []
                         }
                         rest += last
-                        if rest.count > configuration.maxBody { throw BodyTooLarge() }
+                        if rest.count > maxBody { throw BodyTooLarge() }
+                        part.readOn()
                     }
-                    return nil
+                    let whole = try await answer
+                    return isLines(whole) ? nil : whole
                 }
                 group.addTask {
                     while true {
                         let end = (waiting.since.withLock { $0 } ?? .now) + silence
-                        if end <= .now { throw HTTPClientError.readTimeout }
+                        if end <= .now { throw ClientError.deadline }
                         try await Task.sleep(until: end)
                     }
                 }
@@ -65,6 +66,46 @@ extension HTTPConnection {
     }
 }
 
+/// A part of an endless answer.
+private struct LinePart: Sendable {
+    var bytes: ByteBuffer
+    /// Asks the client for more, once the lines of this part are passed on.
+    var readOn: @Sendable () -> Void
+}
+
+/// Passes on the parts of an endless answer, each when it is asked for; collects any other answer.
+private final class LineReader: AnswerReader {
+    private let collector: AnswerCollector
+    private let parts: AsyncStream<LinePart>.Continuation
+    private let isLines: (HTTPResponse) -> Bool
+    private var readOn: (@Sendable () -> Void)?
+
+    init(
+        _ collector: AnswerCollector, _ parts: AsyncStream<LinePart>.Continuation, isLines: @escaping (HTTPResponse) -> Bool
+    ) {
+        (self.collector, self.parts, self.isLines) = (collector, parts, isLines)
+    }
+
+    var isSlow: Bool { readOn != nil }
+
+    func read(_ head: HTTPResponseHead, of call: Call) throws {
+        try collector.read(head, of: call)
+        guard isLines(collector.head), let loop = call.socket?.channel.eventLoop else { return }
+        let call = NIOLoopBound(call, eventLoop: loop)
+        readOn = { loop.execute { call.value.readOn() } }
+    }
+
+    func read(_ part: ByteBuffer) throws {
+        guard let readOn else { return try collector.read(part) }
+        parts.yield(LinePart(bytes: part, readOn: readOn))
+    }
+
+    func end(_ error: (any Error)?) -> Result<HTTPResponse, any Error> {
+        parts.finish()
+        return collector.end(error)
+    }
+}
+
 /// When the wait for the next part began; nil while a part's lines are passed on.
 ///
 /// A class with a mutex, because one task writes what another reads.
@@ -74,17 +115,15 @@ private final class WaitStart: Sendable {
 
 /// The progress of a request: whether the other side may have received all of it.
 ///
-/// A class, because the client sends the body in its own task while the sender waits.
+/// A class, because the client's thread writes what the sender's task reads.
 final class Progress: Sendable {
-    private let handedOver: Atomic<Bool>
+    private let handedOver = Atomic(false)
     private let hasAnswer = Atomic(false)
-
-    init(hasBody: Bool) { handedOver = Atomic(!hasBody) }
 
     func handOver() { handedOver.store(true, ordering: .releasing) }
     func answered() { hasAnswer.store(true, ordering: .releasing) }
 
-    /// True once the client requested the body, which it does when connected; always true for a request without a body.
+    /// True once the request was handed over to an open connection.
     var mayHaveArrived: Bool { handedOver.load(ordering: .acquiring) || isAnswered }
     var isAnswered: Bool { hasAnswer.load(ordering: .acquiring) }
 }

@@ -1,12 +1,10 @@
-import AsyncHTTPClient
 public import BellhopCore
 import Crypto
 import NIOCore
 import NIOHTTP1
-import NIOHTTPCompression
 import NIOSSL
 
-/// The HTTP client for one remote system, over AsyncHTTPClient: always verifies TLS, never follows redirects, never resends.
+/// The HTTP client for one remote system: always verifies TLS, never follows redirects, never resends.
 ///
 /// A class, because it owns open sockets: `shutdown()` closes them and waits; otherwise they close when it is released.
 public final class HTTPConnection: HTTPExchange {
@@ -41,40 +39,14 @@ public final class HTTPConnection: HTTPExchange {
     ) throws(ConnectorError) {
         self.lookUp = lookUp
         self.configuration = configuration
-        var settings = HTTPClient.Configuration()
         let tls = try Self.tls(configuration)
         certificateFingerprint = try? tls.certificateChain.first.flatMap { source in
             guard case .certificate(let certificate) = source else { return nil }
             return Base64URL.encode(Array(SHA256.hash(data: try certificate.toDERBytes())))
         }
-        settings.tlsConfiguration = tls
-        settings.redirectConfiguration = .disallow
-        settings.httpVersion = .http1Only
-        settings.tracing.tracer = nil  // Bellhop has its own spans; making the library's takes 4 % of a request
-        settings.connectionPool.retryConnectionEstablishment = false
-        settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
-        // Checked again here, because a name may resolve differently now: before any byte of http, and after the handshake of https,
-        // since AsyncHTTPClient 1.37.0 calls nothing between connecting and TLS. A proxy's own address may be private.
-        let refusesPrivate = configuration.refusesPrivate && configuration.proxy == nil
-        settings.http1_1ConnectionDebugInitializer = { channel in
-            let checked = channel.eventLoop.makeCompletedFuture {
-                if refusesPrivate { try PrivateAddress.check(channel.remoteAddress) }
-                try StatusGuard.add(to: channel)
-                try FlushAfterHead.add(to: channel)
-            }
-            checked.whenFailure { _ in channel.close(promise: nil) }  // the client does not close it
-            return checked
-        }
-        settings.timeout.connect = .nanoseconds(min(configuration.timeout, .seconds(10)).wholeNanoseconds)
-        settings.decompression = .enabled(limit: .size(configuration.maxBody))
-        if let proxy = configuration.proxy {
-            settings.proxy = .server(
-                host: proxy.host, port: proxy.port,
-                authorization: proxy.userInfo.map { .basic(credentials: Base64.encode(Array($0.utf8))) })
-        }
         self.clock = clock
         self.limiter = limiter ?? configuration.rate.map { RateLimiter($0, clock: clock) }
-        clients = HTTPClients(settings)
+        clients = HTTPClients(SocketOpener(configuration, TLSContext(tls)))
     }
 
     public var executor: (any TaskExecutor)? { clients.executor }
@@ -94,12 +66,13 @@ public final class HTTPConnection: HTTPExchange {
     public func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         try await check(request)
         try await waitForTurn(request)
-        let progress = Progress(hasBody: request.body?.isEmpty == false)
+        let progress = Progress()
         let timeout = request.timeout ?? configuration.timeout
         do {
-            let deadline = NIODeadline.now() + .nanoseconds(timeout.wholeNanoseconds)
-            let collector = AnswerCollector(limit: configuration.maxBody, bodyNotNeededFor: request.bodyNotNeededFor, progress)
-            return try await clients.answer(to: try prepared(request, progress), in: collector, deadline: deadline)
+            let prepared = prepared(request, progress, deadline: .now() + .nanoseconds(timeout.wholeNanoseconds))
+            return try await clients.answer(to: prepared) { [maxBody = configuration.maxBody] in
+                AnswerCollector(limit: maxBody, bodyNotNeededFor: request.bodyNotNeededFor, progress)
+            }
         } catch {
             throw TransportError(
                 error, at: request.address, through: configuration.proxy, timeout: timeout, limit: configuration.maxBody, progress
@@ -174,16 +147,17 @@ public final class HTTPConnection: HTTPExchange {
         return headers
     }
 
-    private func prepared(_ request: HTTPRequest, _ progress: Progress) throws -> HTTPClient.Request {
-        // The client requests the body once it is connected.
-        let body = request.body.map { bytes in
-            HTTPClient.Body.stream(contentLength: Int64(bytes.count)) { writer in
-                progress.handOver()
-                return writer.write(.byteBuffer(ByteBuffer(bytes: bytes)))
-            }
-        }
-        return try HTTPClient.Request(
-            url: request.address.text, method: HTTPMethod(rawValue: request.method), headers: headers(of: request), body: body)
+    func prepared(_ request: HTTPRequest, _ progress: Progress, deadline: NIODeadline) -> CallRequest {
+        let address = request.address
+        var headers = headers(of: request)
+        if !headers.contains(name: "Host") { headers.add(name: "Host", value: address.authority) }
+        let body = request.body.flatMap { $0.isEmpty ? nil : ByteBuffer(bytes: $0) }
+        if body != nil || request.changesSomething { headers.add(name: "Content-Length", value: "\(body?.readableBytes ?? 0)") }
+        return CallRequest(
+            origin: .init(host: address.host, port: address.port, isSecure: address.isSecure),
+            head: HTTPRequestHead(
+                version: .http1_1, method: HTTPMethod(rawValue: request.method), uri: address.target, headers: headers),
+            body: body, progress: progress, deadline: deadline)
     }
 
     private static func add(
@@ -211,6 +185,7 @@ public final class HTTPConnection: HTTPExchange {
     static func tls(_ configuration: Configuration) throws(ConnectorError) -> TLSConfiguration {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
+        tls.applicationProtocols = ["http/1.1"]
         if let files = configuration.certificate { try add(files, to: &tls, of: configuration.name) }
         guard let ca = configuration.ca else { return tls }
         do {

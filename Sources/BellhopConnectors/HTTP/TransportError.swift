@@ -1,6 +1,6 @@
-import AsyncHTTPClient
 public import BellhopCore
 import NIOCore
+import NIOExtras
 import NIOHTTP1
 import NIOHTTPCompression
 import NIOPosix
@@ -77,16 +77,28 @@ extension TransportError {
             self.init(.cut, mayHaveArrived: true, "The answer of \(place) is damaged: it cannot be decompressed.")
         case HTTPParserError.headerOverflow:
             self.init(.cut, mayHaveArrived: arrived, "The answer of \(way) has header fields that are too large.")
-        case is StatusGuard.NoStatus: self.init(.cut, mayHaveArrived: arrived, Self.noHTTP(way))
         case let error as HTTPParserError where error != .invalidEOFState:
             self.init(.cut, mayHaveArrived: arrived, Self.noHTTP(way))
-        case let error as NIOConnectionError: self.init(unreachable: error, called)
+        case let error as NIOConnectionError:
+            if let refused = error.connectionErrors.lazy.compactMap({ $0.error as? PrivateAddress.Refused }).first {
+                self.init(refused, at: address)
+            } else {
+                self.init(unreachable: error, called)
+            }
         case let error as NIOSSLExtraError where error == .failedToValidateHostname:
             self.init(
                 .tls, mayHaveArrived: arrived,
                 "The certificate of \(place) is not for the name \(address.host): check the address.")
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError: self.init(tlsError: error, place, mayHaveArrived: arrived)
-        case let error as HTTPClientError: self.init(error, place: place, called: called, way: way, timeout: timeout, progress)
+        case let error as ClientError: self.init(error, place: place, called: called, way: way, timeout: timeout, progress)
+        case let error as NIOHTTP1ProxyConnectHandler.Error:
+            let isRefused = error == .proxyAuthenticationRequired()
+            self.init(
+                .unreachable, mayHaveArrived: false,
+                Self.capitalised(called)
+                    + (isRefused
+                        ? " needs a (different) name and password to connect to \(place): write them in `proxy`, as http://name:password@host:port."
+                        : " does not connect to \(place)."))
         case let error as ChannelError:
             if case .connectTimeout = error {
                 self.init(.unreachable, mayHaveArrived: false, Self.silent(called))
@@ -114,27 +126,24 @@ extension TransportError {
             "\(address.place) \(what), and the host comes from a value: write the host in the rule, or \(remedy).")
     }
 
-    private init(_ error: HTTPClientError, place: String, called: String, way: String, timeout: Duration, _ progress: Progress) {
+    private init(_ error: ClientError, place: String, called: String, way: String, timeout: Duration, _ progress: Progress) {
         let arrived = progress.mayHaveArrived
         switch error {
-        case .connectTimeout, .getConnectionFromPoolTimeout: self.init(.unreachable, mayHaveArrived: false, Self.silent(called))
-        case .tlsHandshakeTimeout: self.init(.tls, mayHaveArrived: false, "\(place) did not finish the TLS handshake.")
-        case .httpProxyHandshakeTimeout, .socksHandshakeTimeout, .invalidProxyResponse:
-            self.init(.unreachable, mayHaveArrived: false, "\(Self.capitalised(called)) does not connect to \(place).")
-        case .proxyAuthenticationRequired:
+        case .noFreeSocket:
             self.init(
-                .unreachable, mayHaveArrived: false,
-                "\(Self.capitalised(called)) needs a (different) name and password to connect to \(place): write them in `proxy`, as http://name:password@host:port."
+                .timeout, mayHaveArrived: false,
+                "The request to \(place) was not sent: all \(SocketPool.most) connections to it were in use for \(timeout.plain)."
             )
-        case .deadlineExceeded, .readTimeout, .writeTimeout:
+        case .connectTimeout: self.init(.unreachable, mayHaveArrived: false, Self.silent(called))
+        case .handshakeTimeout: self.init(.tls, mayHaveArrived: false, "\(place) did not finish the TLS handshake.")
+        case .proxyTimeout:
+            self.init(.unreachable, mayHaveArrived: false, "\(Self.capitalised(called)) does not connect to \(place).")
+        case .deadline:
             let missing = progress.isAnswered ? "finish its answer" : "answer"
             self.init(.timeout, mayHaveArrived: arrived, "\(way) did not \(missing) within \(timeout.plain).")
-        case .cancelled: self.init(.cancelled, mayHaveArrived: arrived, "The request to \(place) was cancelled.")
-        case .alreadyShutdown: self.init(.cancelled, mayHaveArrived: false, "The connection to \(place) is already shut down.")
-        case .invalidURL, .emptyHost, .emptyScheme, .traceRequestWithBody, .invalidLocalAddress,
-            .contentLengthMissing, .bodyLengthMismatch, .identityCodingIncorrectlyPresent:
-            self.init(.badRequest, mayHaveArrived: false, "The request to \(place) is invalid and cannot be sent.")
-        default: self.init(.cut, mayHaveArrived: arrived, "\(way) closed the connection before the answer was complete.")
+        case .shutDown: self.init(.cancelled, mayHaveArrived: false, "The connection to \(place) is already shut down.")
+        case .noStatus: self.init(.cut, mayHaveArrived: arrived, Self.noHTTP(way))
+        case .cut: self.init(.cut, mayHaveArrived: arrived, "\(way) closed the connection before the answer was complete.")
         }
     }
 

@@ -1,8 +1,5 @@
 import BellhopCore
 import BellhopTesting
-import NIOCore
-import NIOEmbedded
-import NIOHTTP1
 import Simulator
 import Testing
 
@@ -28,29 +25,5 @@ import Testing
         }
         #expect(threads() == 1)
         try await connection.shutdown()
-    }
-
-    @Test func `the head of a request is sent together with its body or its end`() throws {
-        let channel = EmbeddedChannel()
-        try channel.pipeline.syncOperations.addHandler(HTTPRequestEncoder())
-        try FlushAfterHead.add(to: channel)
-        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 80)).wait()
-        func head(_ method: HTTPMethod, _ headers: HTTPHeaders = [:]) -> HTTPClientRequestPart {
-            .head(HTTPRequestHead(version: .http1_1, method: method, uri: "/", headers: headers))
-        }
-        func sent() throws -> String {
-            var text = ""
-            while let bytes = try channel.readOutbound(as: ByteBuffer.self) { text += String(buffer: bytes) }
-            return text
-        }
-        channel.writeAndFlush(head(.POST, ["Content-Length": "2"]), promise: nil)
-        #expect(try sent() == "")
-        channel.writeAndFlush(HTTPClientRequestPart.body(.byteBuffer(ByteBuffer(string: "{}"))), promise: nil)
-        #expect(try sent() == "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}")
-        channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
-        channel.write(head(.GET), promise: nil)
-        channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
-        #expect(try sent() == "GET / HTTP/1.1\r\n\r\n")
-        _ = try channel.finish(acceptAlreadyClosed: true)
     }
 }

@@ -76,18 +76,21 @@ import Testing
         #expect(simulation.requests.total == 0)
     }
 
-    @Test func `a name that resolves to a private address only when connecting is refused before any byte is sent`() async throws
+    @Test func `a name that resolves to a private address only when connecting is refused before a connection is made`()
+        async throws
     {
-        let simulation = Simulation { 0 }
-        let address = try await simulation.serve()
+        let (server, address) = try await SocketServer.serve { _ in "ok" }
         // As if the name had led to a public address when it was checked.
         var configuration = Self.guarded
         configuration.morePorts = [try HTTPAddress(address).port]
-        let connection = try HTTPConnection(configuration, clock: TestClock()) { _, _ in }
-        let problem = try await Self.send(to: address + "/webhook/x", connection)
-        #expect(problem?.kind == .badRequest, "\(problem?.message ?? "")")
-        #expect(problem?.message.contains("the private address 127.0.0.1") == true, "\(problem?.message ?? "")")
-        #expect(simulation.requests.total == 0)
+        for scheme in ["http", "https"] {
+            let connection = try HTTPConnection(configuration, clock: TestClock()) { _, _ in }
+            let problem = try await Self.send(to: address.replacing("http", with: scheme, maxReplacements: 1), connection)
+            #expect(problem?.kind == .badRequest, "\(problem?.message ?? "")")
+            #expect(problem?.mayHaveArrived == false)
+            #expect(problem?.message.contains("the private address 127.0.0.1") == true, "\(problem?.message ?? "")")
+        }
+        #expect(server.connections == 0)
     }
 
     @Test func `a computed host is reached at the ports of HTTP only`() async throws {

@@ -1,0 +1,101 @@
+import NIOCore
+import NIOHTTP1
+
+/// An open connection to a server, which sends one request after the other. Used only on its client's thread.
+final class ClientSocket: ChannelInboundHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    let origin: CallRequest.Origin
+    let channel: any Channel
+    /// When its latest request ended.
+    private(set) var idleSince = NIODeadline.uptimeNanoseconds(0)
+    private weak var pool: SocketPool?
+    private var context: ChannelHandlerContext?
+    private var call: Call?
+    /// Whether the request is completely sent.
+    private var isSent = true
+    /// Whether the server keeps the connection open after the answer.
+    private var keepsOpen = true
+
+    init(_ channel: any Channel, to origin: CallRequest.Origin, in pool: SocketPool) {
+        (self.channel, self.origin, self.pool) = (channel, origin, pool)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    var isUsable: Bool { channel.isActive && context != nil }
+
+    func send(_ call: Call) {
+        guard let context else { return call.end(ClientError.cut) }
+        self.call = call
+        call.socket = self
+        call.stage = .sent
+        (isSent, keepsOpen) = (false, true)
+        let request = call.request
+        request.progress.handOver()
+        context.write(wrapOutboundOut(.head(request.head)), promise: nil)
+        if let body = request.body { context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil) }
+        let sent = context.eventLoop.makePromise(of: Void.self)
+        sent.futureResult.assumeIsolated().whenSuccess { [weak self] in self?.isSent = true }
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: sent)
+    }
+
+    func readOn() { context?.read() }
+
+    /// Closes it: its request was given up, and the answer would be taken for that of the next one.
+    func abandon(_ call: Call) {
+        guard self.call === call else { return }
+        self.call = nil
+        channel.close(promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // Nobody asked for this.
+        guard let call else { return context.close(promise: nil) }
+        do {
+            switch unwrapInboundIn(data) {
+            case .head(let head):
+                guard head.status.code >= 100 else { return call.end(ClientError.noStatus) }
+                keepsOpen = head.isKeepAlive && head.status != .switchingProtocols
+                try call.reader.read(head, of: call)
+                if call.reader.isSlow { try channel.syncOptions?.setOption(.autoRead, value: false) }
+            case .body(let part): try call.reader.read(part)
+            case .end:
+                self.call = nil
+                let isReusable = keepsOpen && isSent && !call.reader.isSlow
+                if isReusable {
+                    idleSince = .now()
+                    pool?.takeBack(self)
+                } else {
+                    context.close(promise: nil)
+                }
+                call.end()
+            }
+        } catch {
+            call.end(error)
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        call?.limitRest(on: context.eventLoop)
+        context.fireChannelReadComplete()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        let call = call
+        self.call = nil
+        pool?.remove(self)
+        call?.end(ClientError.cut)
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        let call = call
+        self.call = nil
+        context.close(promise: nil)
+        call?.end(error)
+    }
+}

@@ -1,0 +1,129 @@
+import DequeModule
+import NIOCore
+import NIOPosix
+
+/// The sockets of one client, and the requests that wait for one. Used only on its thread.
+final class SocketPool {
+    private struct Shelf {
+        /// The latest used is the last.
+        var idle: [ClientSocket] = []
+        /// All open ones, and those that are being opened.
+        var count = 0
+        var waiting = Deque<Call>()
+    }
+
+    private let loop: any EventLoop
+    private let opener: SocketOpener
+    private let idle: TimeAmount
+    private var shelves: [CallRequest.Origin: Shelf] = [:]
+    private var open: [ObjectIdentifier: ClientSocket] = [:]
+    private var isShutDown = false
+    private var sweep: Scheduled<Void>?
+
+    /// The most sockets to one server.
+    static let most = 64
+
+    /// - Parameter idle: how long an unused socket stays open.
+    init(on loop: any EventLoop, _ opener: SocketOpener, idle: TimeAmount) {
+        (self.loop, self.opener, self.idle) = (loop, opener, idle)
+    }
+
+    func begin(_ call: Call) {
+        guard !isShutDown else { return call.end(ClientError.shutDown) }
+        call.limitTime(on: loop, to: call.request.deadline)
+        let origin = call.request.origin
+        if let socket = takeIdle(origin) { return socket.send(call) }
+        if shelves[origin, default: Shelf()].count < Self.most { return openSocket(for: call) }
+        shelves[origin]?.waiting.append(call)
+    }
+
+    private func takeIdle(_ origin: CallRequest.Origin) -> ClientSocket? {
+        while let socket = shelves[origin]?.idle.popLast() { if socket.isUsable { return socket } }
+        return nil
+    }
+
+    private func openSocket(for call: Call) {
+        let origin = call.request.origin
+        shelves[origin, default: Shelf()].count += 1
+        opener.open(for: call, in: self, on: loop) { [weak self] result in
+            guard let self, !self.isShutDown else {
+                if case .success(let socket) = result { socket.channel.close(promise: nil) }
+                return call.end(ClientError.shutDown)
+            }
+            switch result {
+            case .success(let socket):
+                self.open[ObjectIdentifier(socket)] = socket
+                if !socket.isUsable {
+                    self.remove(socket)
+                    call.end(ClientError.cut)
+                } else if call.hasEnded {
+                    self.takeBack(socket)
+                } else {
+                    socket.send(call)
+                }
+            case .failure(let error):
+                self.forget(origin)
+                call.end(error)
+            }
+        }
+    }
+
+    /// Takes a socket whose request has ended.
+    func takeBack(_ socket: ClientSocket) {
+        if let next = nextWaiting(socket.origin) { return socket.send(next) }
+        shelves[socket.origin]?.idle.append(socket)
+        if sweep == nil { scheduleSweep(at: .now() + idle) }
+    }
+
+    /// Takes out a socket that has closed.
+    func remove(_ socket: ClientSocket) {
+        guard open.removeValue(forKey: ObjectIdentifier(socket)) != nil else { return }
+        shelves[socket.origin]?.idle.removeAll { $0 === socket }
+        forget(socket.origin)
+    }
+
+    /// One socket less: another may be opened for a request that waits.
+    private func forget(_ origin: CallRequest.Origin) {
+        guard var shelf = shelves[origin] else { return }
+        shelf.count -= 1
+        shelves[origin] = shelf.count > 0 || !shelf.waiting.isEmpty ? shelf : nil
+        if let next = nextWaiting(origin) { openSocket(for: next) }
+    }
+
+    private func nextWaiting(_ origin: CallRequest.Origin) -> Call? {
+        while let call = shelves[origin]?.waiting.popFirst() { if !call.hasEnded { return call } }
+        return nil
+    }
+
+    private func scheduleSweep(at time: NIODeadline) {
+        sweep = loop.assumeIsolated().scheduleTask(deadline: time) { [weak self] in self?.closeIdle() }
+    }
+
+    private func closeIdle() {
+        sweep = nil
+        let end = NIODeadline.now() - idle
+        var oldest: NIODeadline?
+        for socket in shelves.values.flatMap(\.idle) {
+            if socket.idleSince <= end {
+                socket.channel.close(promise: nil)
+            } else {
+                oldest = min(oldest ?? .distantFuture, socket.idleSince)
+            }
+        }
+        if let oldest { scheduleSweep(at: oldest + idle) }
+    }
+
+    /// Closes all sockets. Requests in progress fail.
+    func shutDown() -> EventLoopFuture<Void> {
+        isShutDown = true
+        sweep?.cancel()
+        let waiting = shelves.values.flatMap(\.waiting)
+        shelves = [:]
+        for call in waiting { call.end(ClientError.shutDown) }
+        let closing = open.values.map { socket in
+            socket.channel.close(promise: nil)
+            return socket.channel.closeFuture
+        }
+        return .andAllComplete(closing, on: loop)
+    }
+}

@@ -1,0 +1,225 @@
+import BellhopCore
+import BellhopTesting
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import BellhopConnectors
+
+/// How the client uses its connections to a server.
+@Suite(.closing) struct SocketPoolTests {
+    private func connect(_ configuration: HTTPConnection.Configuration = .init(name: "test")) throws -> HTTPConnection {
+        let connection = try HTTPConnection(configuration, clock: TestClock())
+        whenTestEnds { try await connection.shutdown() }
+        return connection
+    }
+
+    private func body(_ answer: HTTPResponse) -> String { String(decoding: answer.body, as: UTF8.self) }
+
+    /// Waits until a condition holds; real time, because sockets have no other.
+    private func wait(until condition: () -> Bool) async throws {
+        for _ in 0..<2_000 where !condition() { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(condition())
+    }
+
+    @Test func `requests one after the other use one socket, whatever their answers are`() async throws {
+        let answers: [String: String] = [
+            "HEAD": "HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n", "GET": "HTTP/1.1 304 Not Modified\r\n\r\n",
+            "POST": "HTTP/1.1 100 Continue\r\n\r\n" + SocketServer.ok("posted"),
+            "PUT": "HTTP/1.1 500 Broken\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nput\r\n0\r\n\r\n",
+            "DELETE": "HTTP/1.1 204 No Content\r\n\r\n",
+        ]
+        let (server, address) = try await SocketServer.serve { request, send in
+            send(answers[String(request.text.prefix { $0 != " " })] ?? "")
+        }
+        let connection = try connect()
+        var seen: [String: String] = [:]
+        for method in answers.keys {
+            let answer = try await connection.send(HTTPRequest(method, HTTPAddress(address), body: method == "POST" ? [1] : nil))
+            seen[method] = "\(answer.status) \(body(answer))"
+        }
+        #expect(seen == ["HEAD": "200 ", "GET": "304 ", "POST": "200 posted", "PUT": "500 put", "DELETE": "204 "])
+        #expect(server.connections == 1)
+    }
+
+    @Test func `a request names its host, and a write without a body its length`() async throws {
+        let (server, address) = try await SocketServer.serve { _ in "ok" }
+        let connection = try connect()
+        let place = try HTTPAddress(address).place
+        _ = try await connection.send(HTTPRequest("POST", HTTPAddress(address + "/a?b=c")))
+        _ = try await connection.send(HTTPRequest(HTTPAddress(address)))
+        let texts = server.requests.map { $0.text.lowercased() }
+        #expect(texts.first?.hasPrefix("post /a?b=c http/1.1\r\n") == true)
+        #expect(texts.allSatisfy { $0.contains("\r\nhost: \(place)\r\n") })
+        #expect(texts.map { $0.contains("content-length: 0\r\n") } == [true, false])
+    }
+
+    @Test(arguments: [
+        SocketServer.ok("ok", fields: "Connection: close\r\n"), "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
+    ])
+    func `a socket that the server wants to close is not used again`(_ text: String) async throws {
+        let (server, address) = try await SocketServer.serve { _, send in send(text) }
+        let connection = try connect()
+        for _ in 0..<3 { #expect(body(try await connection.send(HTTPRequest(HTTPAddress(address)))) == "ok") }
+        #expect(server.connections == 3)
+    }
+
+    @Test func `a body without a length ends with its connection`() async throws {
+        let (_, address) = try await SocketServer.serve { _, send in
+            send("HTTP/1.1 200 OK\r\n\r\nall of it")
+            send("")
+        }
+        #expect(body(try await connect().send(HTTPRequest(HTTPAddress(address)))) == "all of it")
+    }
+
+    @Test func `bytes that no request asked for are not the answer to the next one`() async throws {
+        let (server, address) = try await SocketServer.serve { request, send in
+            send(SocketServer.ok("\(request.connection)") + SocketServer.ok("another's"))
+        }
+        let connection = try connect()
+        for number in 1...3 {
+            #expect(body(try await connection.send(HTTPRequest(HTTPAddress(address)))) == "\(number)")
+        }
+        #expect(server.connections == 3)
+    }
+
+    @Test func `a request that was given up leaves no answer for the next one`() async throws {
+        let late = Mutex<(@Sendable () -> Void)?>(nil)
+        let (server, address) = try await SocketServer.serve { request, send in
+            if request.connection == 1 {
+                late.withLock { $0 = { send(SocketServer.ok("late")) } }
+            } else {
+                late.withLock { $0?() }
+                send(SocketServer.ok("its own"))
+            }
+        }
+        let connection = try connect()
+        let target = try HTTPAddress(address)
+        let given = Task { try await connection.send(HTTPRequest(target)) }
+        try await wait { server.requests.count == 1 }
+        given.cancel()
+        let error = await #expect(throws: TransportError.self) { try await given.value }
+        #expect(error?.kind == .cancelled && error?.mayHaveArrived == true)
+        #expect(body(try await connection.send(HTTPRequest(target))) == "its own")
+    }
+
+    @Test func `at most 64 sockets lead to a server, and requests that wait for one are sent later`() async throws {
+        let held = Mutex<[@Sendable () -> Void]>([])
+        let (server, address) = try await SocketServer.serve { _, send in
+            let waiting = held.withLock { held in
+                held.append { send(SocketServer.ok("ok")) }
+                return held.count
+            }
+            if waiting > 64 { send(SocketServer.ok("ok")) }
+        }
+        let connection = try connect()
+        let target = try HTTPAddress(address)
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<150 { group.addTask { try await connection.send(HTTPRequest(target)).status } }
+            try await wait { server.requests.count == 64 }
+            // One that is given up while it waits is never sent.
+            let given = Task { try await connection.send(HTTPRequest(target.with(target: "/given-up"))) }
+            try await Task.sleep(for: .milliseconds(20))
+            given.cancel()
+            let error = await #expect(throws: TransportError.self) { try await given.value }
+            #expect(error?.mayHaveArrived == false)
+            for answer in held.withLock(\.self) { answer() }
+            for try await status in group { #expect(status == 200) }
+        }
+        #expect(server.connections == 64)
+        #expect(server.requests.count == 150)
+        #expect(!server.requests.contains { $0.text.contains("given-up") })
+    }
+
+    @Test func `a request that waits for a socket until its time is over was not sent`() async throws {
+        let (server, address) = try await SocketServer.serve { _, _ in }
+        let connection = try connect()
+        let target = try HTTPAddress(address)
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<64 { group.addTask { _ = try await connection.send(HTTPRequest(target)) } }
+            try await wait { server.requests.count == 64 }
+            let error = await #expect(throws: TransportError.self) {
+                try await connection.send(HTTPRequest("POST", target, body: [1], timeout: .milliseconds(50)))
+            }
+            #expect(error?.mayHaveArrived == false)
+            #expect(error?.message.contains("all 64 connections to it were in use for 0.05 s") == true, "\(error?.message ?? "")")
+            group.cancelAll()
+            while let result = await group.nextResult() { #expect(throws: TransportError.self) { try result.get() } }
+        }
+        #expect(server.requests.count == 64)
+    }
+
+    @Test func `if a socket closes while requests wait for one, another is opened for them`() async throws {
+        let (server, address) = try await SocketServer.serve { request, send in
+            // The server ends each connection with its first answer.
+            send(SocketServer.ok("ok", fields: "Connection: close\r\n"))
+            send("")
+        }
+        let connection = try connect()
+        let target = try HTTPAddress(address)
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<200 { group.addTask { try await connection.send(HTTPRequest(target)).status } }
+            for try await status in group { #expect(status == 200) }
+        }
+        #expect(server.connections == 200)
+    }
+
+    @Test func `a socket that nobody uses is closed`() async throws {
+        let (server, address) = try await SocketServer.serve { _ in "ok" }
+        let configuration = HTTPConnection.Configuration(name: "test")
+        let opener = SocketOpener(configuration, TLSContext(try HTTPConnection.tls(configuration)))
+        let clients = HTTPClients(opener, idle: .milliseconds(100))
+        whenTestEnds { try await clients.shutdown() }
+        let connection = try connect()
+        func send() async throws {
+            let request = connection.prepared(HTTPRequest(try HTTPAddress(address)), Progress(), deadline: .distantFuture)
+            _ = try await clients.answer(to: request) { AnswerCollector(limit: 10, bodyNotNeededFor: nil, Progress()) }
+        }
+        try await send()
+        try await send()
+        #expect(server.connections == 1)
+        for _ in 0..<100 where server.connections == 1 {
+            try await Task.sleep(for: .milliseconds(200))
+            try await send()
+        }
+        #expect(server.connections > 1)
+    }
+
+    @Test func `a shutdown ends the requests in progress, and later ones are refused`() async throws {
+        let (server, address) = try await SocketServer.serve { _, _ in }
+        let connection = try HTTPConnection(.init(name: "test"), clock: TestClock())
+        let target = try HTTPAddress(address)
+        let open = Task { try await connection.send(HTTPRequest(target)) }
+        try await wait { server.requests.count == 1 }
+        try await connection.shutdown()
+        await #expect(throws: TransportError.self) { try await open.value }
+        let error = await #expect(throws: TransportError.self) { try await connection.send(HTTPRequest(target)) }
+        #expect(error?.message.hasSuffix("is already shut down.") == true)
+        #expect(error?.mayHaveArrived == false)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func `a server that accepts no connection in time was sent nothing`() async throws {
+        // An address for documentation, which no machine has (RFC 5737): packets to it are lost or refused.
+        var configuration = HTTPConnection.Configuration(name: "test", timeout: .milliseconds(200))
+        configuration.plainHTTP = true
+        let connection = try connect(configuration)
+        let error = await #expect(throws: TransportError.self) {
+            try await connection.send(HTTPRequest("POST", HTTPAddress("http://192.0.2.1/"), body: [1]))
+        }
+        #expect(error?.kind == .unreachable)
+        #expect(error?.mayHaveArrived == false)
+    }
+
+    @Test func `a server that stops in the TLS handshake was sent nothing`() async throws {
+        let (_, address) = try await SocketServer.serve { _, _ in }
+        let connection = try connect(.init(name: "test", timeout: .milliseconds(300)))
+        let error = await #expect(throws: TransportError.self) {
+            try await connection.send(
+                HTTPRequest("POST", HTTPAddress(address.replacing("http://127.0.0.1", with: "https://localhost")), body: [1]))
+        }
+        #expect(error?.kind == .tls)
+        #expect(error?.mayHaveArrived == false)
+        #expect(error?.message.contains("did not finish the TLS handshake") == true, "\(error?.message ?? "")")
+    }
+}
