@@ -11,8 +11,7 @@ public final class Receivers: Sendable {
 
     private struct State {
         var messages: [ReceivedMessage] = []
-        /// The next answers by receiver. The last answer is repeated.
-        var answers: [String: [Answer]] = [:]
+        var answers: [String: Answer] = [:]
     }
 
     private let state = Mutex(State())
@@ -28,13 +27,8 @@ public final class Receivers: Sendable {
 
     /// Sets the receiver's answer; with a nil status, it answers 200 `ok` again.
     public func setAnswer(of receiver: String, status: Int?, body: String = "") {
-        setAnswers(of: receiver, status.map { [($0, body)] } ?? [])
-    }
-
-    /// Sets the receiver's next answers; the last one is repeated.
-    public func setAnswers(of receiver: String, _ answers: [(status: Int, body: String)]) {
-        let answers = answers.map { Answer(status: $0.status, body: $0.body) }
-        state.withLock { $0.answers[receiver] = answers.isEmpty ? nil : answers }
+        let answer = status.map { Answer(status: $0, body: body) }
+        state.withLock { $0.answers[receiver] = answer }
     }
 
     func answer(_ request: ReceivedRequest) -> Reply {
@@ -43,11 +37,7 @@ public final class Receivers: Sendable {
             return .text(405, "method_not_allowed")
         }
         let receiver = path[1]
-        let configured = state.withLock { state in
-            let next = state.answers[receiver]?.first
-            if let count = state.answers[receiver]?.count, count > 1 { state.answers[receiver]?.removeFirst() }
-            return next
-        }
+        let configured = state.withLock { $0.answers[receiver] }
         var reply = configured.map { Reply.text($0.status, $0.body) } ?? Reply.text(200, "ok")
         var reason = configured.flatMap { (200..<300).contains($0.status) ? nil : "set to answer \($0.status)" }
         if configured == nil, path[0] == "hooks" {

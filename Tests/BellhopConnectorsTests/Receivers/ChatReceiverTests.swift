@@ -95,7 +95,7 @@ import Testing
         long.sections = Array(repeating: long.sections[0], count: 60)
         try await sender.send(long)
         try await sender.send(Message(title: []))
-        #expect(sender.chats.messages.count == 5)
+        #expect(sender.chats.messages.count == 5 && sender.firstMessages.isEmpty)
     }
 
     @Test
@@ -121,6 +121,18 @@ import Testing
         case _ where chat.answersThreads: #expect(messages.map(\.thread) == [nil, first, first, nil])
         default: #expect(messages.allSatisfy { $0.thread == nil })
         }
+    }
+
+    @Test func `long keys of threads stay different in Google Chat, and within its limit`() throws {
+        let start = String(repeating: "x", count: 1000)
+        let accents = "e" + String(repeating: "\u{301}", count: 5000)
+        let keys = try [start + "1", start + "2", accents, "INC1"].map { thread -> String in
+            let message = Message(title: [.text("Title")], thread: thread)
+            return try #require(
+                GoogleChatReceiver.render(message, from: SampleMessage.origin)["thread"]?["threadKey"]?.asString)
+        }
+        #expect(Set(keys).count == 4 && keys[3] == "INC1")
+        #expect(keys.allSatisfy { $0.unicodeScalars.count <= 4000 })
     }
 
     @Test(arguments: Chat.all)

@@ -37,7 +37,8 @@ import Testing
         let arguments: JSON.Object = ["thread": "servicenow/incident/9d38"]
         _ = try await practice.perform("acknowledge", .values(arguments), occasion: "e3", over: connectors)
         #expect(practice.services.alerts.map(\.condition) == [.acknowledged])
-        _ = try await practice.send(message("Out", resolve: true), occasion: "e4", over: connectors)
+        let out = try await practice.send(message("Out", resolve: true), occasion: "e4", over: connectors)
+        #expect(out.conversation == ConversationChange("servicenow/incident/9d38", firstMessage: nil))
         #expect(practice.services.alerts.map(\.condition) == [.closed])
         _ = try await practice.send(message("It burns again"), occasion: "e5", over: connectors)
         #expect(practice.services.alerts.map(\.condition) == [.closed, .open])
