@@ -128,12 +128,12 @@ enum MessagePlace: Sendable, Hashable {
     case new
     case reply(to: JSON)
     case update(JSON)
-    /// Closes what the conversation opened; nil if its first message is unknown.
-    case resolve(JSON?)
+    /// Closes what the conversation opened.
+    case resolve
 
     init(_ message: Message, firstMessage: JSON?, _ abilities: MessageAbilities) {
         if message.resolve, abilities.resolves == .yes {
-            self = .resolve(firstMessage)
+            self = .resolve
         } else if let firstMessage, message.update, abilities.updates == .yes {
             self = .update(firstMessage)
         } else if let firstMessage, abilities.threads == .yes {
