@@ -61,28 +61,6 @@ struct SlackRendererTests {
             ])
     }
 
-    @Test(arguments: [
-        "<!channel>", "<!here|here>", "<@U123>", "<!subteam^S01|@team>", "<https://evil.example|click>", "&lt;", "*bold*",
-        "_it_ ~no~", "`code` ```block```", "> quote", ":smile:", "@channel", #"<!channel> ${{ secret.x }} "; DROP TABLE"#,
-        "[a](https://evil.example)", "https://evil.example/",
-    ])
-    func `a value is shown character by character and is never markup`(_ value: String) {
-        let message = render(SampleMessage.saying(value))
-        let blocks = message["blocks"] ?? .null
-        // No character that Slack parses as markup, and no mention or link.
-        #expect(
-            types(blocks).isDisjoint(with: ["mrkdwn", "markdown", "link", "user", "usergroup", "broadcast", "channel", "emoji"]))
-        #expect(words(blocks).contains(value))
-        #expect(words(blocks).contains("Says " + value))
-        let text = message["text"]?.asString ?? ""
-        #expect(!text.contains("<"))
-        #expect(!text.contains(">"))
-        #expect(text.contains(value.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")))
-        #expect(message["parse"] == "none")
-        #expect(message["link_names"] == false)
-        #expect(message["mrkdwn"] == false)
-    }
-
     @Test func `newlines become spaces in titles, items and fields, and are kept in texts`() {
         let blocks = render(SampleMessage.saying("one\r\ntwo\u{2028}three\tfour"))["blocks"] ?? .null
         #expect(words(blocks[0] ?? .null) == ["one two three four"])

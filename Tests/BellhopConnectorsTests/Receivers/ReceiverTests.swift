@@ -65,14 +65,6 @@ import Testing
         }
     }
 
-    @Test func `Slack accepts the largest possible message`() async throws {
-        var message = SampleMessage.saying(String(repeating: "é<&", count: 30_000))
-        message.list?.items = (0..<100).map { [.value("\($0) " + String(repeating: "x", count: 300))] }
-        message.link = .init(label: String(repeating: "l", count: 500), address: "https://x.example/")
-        let large = message
-        _ = try await perform(SampleDelivery.notify(large), connectors().1)
-    }
-
     @Test func `a message arrives at a webhook as the expected document`() async throws {
         let (simulation, connectors, _) = try await connectors()
         let delivery = SampleDelivery.notify(SampleMessage.full, to: "mine")
