@@ -17,18 +17,6 @@ import Testing
         #expect(try await poller.pollOnce().isUnchanged)
     }
 
-    @Test(arguments: [15..<30, 0..<60]) func `a result with half of it changed is accepted`(_ next: Range<Int>) async throws {
-        var (_, source, poller) = try await Bench.polled(tasks(0..<30))
-        source.set(tasks(next))
-        #expect(try await poller.pollOnce().events == Set(0..<30).symmetricDifference(next).count)
-    }
-
-    @Test func `a result is accepted at once if fewer than twenty tasks are known`() async throws {
-        var (_, source, poller) = try await Bench.polled(tasks(0..<19))
-        source.set(tasks(18..<30))
-        #expect(try await poller.pollOnce().events == 18 + 11)
-    }
-
     @Test func `a held result that was a fault leaves no events`() async throws {
         var (bench, source, poller) = try await Bench.polled(tasks(0..<30))
         source.set(tasks(0..<5))
