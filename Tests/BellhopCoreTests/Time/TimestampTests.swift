@@ -38,6 +38,7 @@ struct `Timestamps` {
         #expect((moment + .milliseconds(999)).sql == "2026-01-05 09:00:00")
         for bad in [
             "", "2026-01-05", "2026-01-05T09:00:00", "2026-01-05 09:00:00 ", "2026-02-30 09:00:00", "05/01/2026 09:00 am",
+            "2026-1-5 9:0:0",
         ] { #expect(Timestamp(sql: bad) == nil) }
     }
 
