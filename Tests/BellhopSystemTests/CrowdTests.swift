@@ -27,10 +27,10 @@ import Testing
         var sockets: [Int32] = []
         defer { for socket in sockets { close(socket) } }
         try await eventually("it listens") {
-            sockets += Self.connection(toPort: port).map { [$0] } ?? []
+            sockets += LoopbackListener.connection(to: port).map { [$0] } ?? []
             return !sockets.isEmpty
         }
-        sockets += (1...600).compactMap { _ in Self.connection(toPort: port) }
+        sockets += (1...600).compactMap { _ in LoopbackListener.connection(to: port) }
         let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
         try await eventually("the program ran") { try await stage.deliveries("done").contains { $0["action"] == "exec" } }
         try await eventually("the comment is written") { stage.notes(on: task.id).count == 1 }
@@ -65,28 +65,15 @@ import Testing
         #expect(await agent.stop().code == 0)
     }
 
-    /// A new connection to a port of this machine; nil if nothing listens there.
-    private static func connection(toPort port: Int) -> Int32? {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        return connection(AF_INET, to: address)
-    }
-
     /// A new connection to a socket file; nil if nothing listens there.
     private static func connection(toPath path: String) -> Int32? {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
-        return connection(AF_UNIX, to: address)
-    }
-
-    private static func connection<Address>(_ family: Int32, to address: Address) -> Int32? {
-        let socket = Glibc.socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         let code = withUnsafePointer(to: address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(socket, $0, socklen_t(MemoryLayout<Address>.size))
+                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
         if code == 0 { return socket }

@@ -21,7 +21,7 @@ final class CannedServer: Sendable {
 
     private let state = Mutex(State())
     private let answer: @Sendable (String) -> Answer
-    private let listener: Int32
+    private let listener: LoopbackListener
     let address: String
 
     var asked: [String] { state.withLock(\.asked) }
@@ -31,28 +31,17 @@ final class CannedServer: Sendable {
     /// - Parameter answer: gives the answer to a request line.
     init(_ answer: @escaping @Sendable (String) -> Answer) throws {
         self.answer = answer
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) { [listener] pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, size) == 0 && listen(listener, 64) == 0 && getsockname(listener, $0, &size) == 0
-            }
-        }
-        guard isListening else { throw POSIXError(.EADDRNOTAVAIL) }
-        self.address = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))"
+        listener = try LoopbackListener()
+        address = "http://127.0.0.1:\(listener.port)"
         Thread.detachNewThread { [self] in
             while true {
-                let client = accept(listener, nil, nil)
-                guard client >= 0 else { break }
+                let client = accept(listener.socket, nil, nil)
+                guard client >= 0 else { return }
                 state.withLock { $0.connections += 1 }
                 Thread.detachNewThread { [self] in serve(client) }
             }
-            close(listener)
         }
-        whenTestEnds { [listener] in shutdown(listener, Int32(SHUT_RDWR)) }
+        whenTestEnds { [listener] in shutdown(listener.socket, Int32(SHUT_RDWR)) }
     }
 
     /// Answers the requests of one connection.

@@ -1,3 +1,4 @@
+import BellhopTesting
 import Foundation
 import Glibc
 import Synchronization
@@ -8,7 +9,7 @@ import Synchronization
 /// A class with a mutex, because each connection has a thread of its own.
 final class CuttingRelay: Sendable {
     private let listener: LoopbackListener
-    private let target: UInt16
+    private let target: Int
     private let mark: String
     private let limits: Mutex<[Int]>
     private let count = Mutex(0)
@@ -18,7 +19,7 @@ final class CuttingRelay: Sendable {
 
     /// - Parameter limits: after how many bytes of the answer the first connections with the mark are cut; later ones are not.
     init(to target: Int, cutting mark: String, after limits: [Int]) throws {
-        self.target = UInt16(target)
+        self.target = target
         self.mark = mark
         self.limits = Mutex(limits)
         listener = try LoopbackListener()
@@ -34,21 +35,9 @@ final class CuttingRelay: Sendable {
     func stop() { shutdown(listener.socket, Int32(SHUT_RDWR)) }
 
     private func relay(_ client: Int32) {
-        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer {
-            close(client)
-            close(server)
-        }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        address.sin_port = target.bigEndian
-        let isConnected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
-        guard isConnected else { return }
+        defer { close(client) }
+        guard let server = LoopbackListener.connection(to: target) else { return }
+        defer { close(server) }
         var (request, answered, limit): ([UInt8], Int, Int?) = ([], 0, nil)
         var isMarked = false
         var bytes = [UInt8](repeating: 0, count: 1 << 16)

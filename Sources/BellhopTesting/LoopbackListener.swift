@@ -3,21 +3,18 @@ import Glibc
 /// A socket that listens on a free port of this machine. Connections wait for an answer until the test accepts them.
 ///
 /// A class, because it owns the socket.
-final class LoopbackListener: Sendable {
-    let port: UInt16
-    let socket: Int32
+public final class LoopbackListener: Sendable {
+    public let port: UInt16
+    public let socket: Int32
 
     struct Failed: Error {
         var reason: String
     }
 
     /// - Parameter port: the port; 0 for any.
-    init(port: UInt16 = 0) throws(Failed) {
+    public init(port: UInt16 = 0) throws {
         socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var address = sockaddr_in(loopback: port)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let listener = socket
         let isListening = withUnsafeMutablePointer(to: &address) { pointer in
@@ -34,12 +31,34 @@ final class LoopbackListener: Sendable {
     }
 
     deinit { close(socket) }
+
+    /// A new connection to a port of this machine; nil if nothing listens there.
+    public static func connection(to port: Int) -> Int32? {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let code = withUnsafePointer(to: sockaddr_in(loopback: UInt16(port))) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        if code == 0 { return socket }
+        close(socket)
+        return nil
+    }
 }
 
-enum FreePort {
+extension sockaddr_in {
+    fileprivate init(loopback port: UInt16) {
+        self.init()
+        sin_family = sa_family_t(AF_INET)
+        sin_port = port.bigEndian
+        sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    }
+}
+
+public enum FreePort {
     /// A port that was free a moment ago. It is below the range from which Linux assigns ports to other sockets (from 32768), so that no
     /// server or connection of the test gets it before the program does.
-    static func find() throws -> Int {
+    public static func find() throws -> Int {
         for _ in 1...1000 {
             if let listener = try? LoopbackListener(port: .random(in: 20_000..<32_768)) { return Int(listener.port) }
         }
