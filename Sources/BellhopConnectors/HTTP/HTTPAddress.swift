@@ -9,7 +9,7 @@ public struct HTTPAddress: Sendable, Hashable {
     public let isLoopback: Bool
     public var port: Int
     /// The path and query of the request line; begins with `/`.
-    public var target: String
+    public private(set) var target: String
     /// The part before an `@`: `user:password`, decoded. Sent as Basic authentication, never as part of the address.
     public var userInfo: String?
 
@@ -84,10 +84,10 @@ public struct HTTPAddress: Sendable, Hashable {
         return with(target: base + path + target[self.path.endIndex...])
     }
 
-    /// Another target on the same host.
+    /// Another target on the same host, encoded like that of ``init(_:)``.
     public func with(target: String) -> HTTPAddress {
         var copy = self
-        copy.target = target
+        copy.target = PercentEncoding.encodeAddress(target)
         return copy
     }
 }

@@ -83,6 +83,12 @@ public final class HTTPConnection: HTTPExchange {
     /// - Throws: if the request must not be sent.
     func check(_ request: HTTPRequest) async throws(TransportError) {
         if let refusal = refusal(of: request.address) { throw TransportError(.badRequest, mayHaveArrived: false, refusal) }
+        if let part = Self.forbiddenPart(of: request) {
+            throw TransportError(
+                .badRequest, mayHaveArrived: false,
+                "The request to \(request.address.place) was not sent: its \(part) has a character that HTTP does not allow there."
+            )
+        }
         let head = headSize(of: request)
         guard head <= Self.largestHead else {
             throw TransportError(
@@ -91,6 +97,13 @@ public final class HTTPConnection: HTTPExchange {
             )
         }
         if configuration.refusesPrivate { try await checkHost(of: request.address) }
+    }
+
+    /// The part that could add header fields or another request; nil if there is none. The client sends all of them as they are.
+    private static func forbiddenPart(of request: HTTPRequest) -> String? {
+        if !HeaderFields.isName(request.method) { return "method" }
+        let field = request.headers.fields.first { !HeaderFields.isName($0.name) || !HeaderFields.isValue($0.value) }
+        return field.map { "header field `\(DisplayText.line($0.name))`" }
     }
 
     /// - Throws: if the host, which comes from a value, has a private address, if only the proxy can resolve it, or if the port is not

@@ -46,6 +46,12 @@ import Testing
         #expect(try HTTPAddress("https://a.example/x/y?z").resolving(location)?.text == result)
     }
 
+    @Test func `a target is encoded, so that no value adds header fields or another request`() throws {
+        let address = try HTTPAddress("https://a/b").with(target: "/x y\r\nX-Evil: 1?q=\"%20%")
+        #expect(address.target == "/x%20y%0D%0AX-Evil:%201?q=%22%20%25")
+        #expect(address.with(target: address.target) == address)
+    }
+
     /// RFC 3986, section 5.4, from `http://a/b/c/d;p?q`, as far as it applies to http.
     static let references: [(String, String?)] = [
         ("g:h", nil), ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),

@@ -87,6 +87,29 @@ import Testing
         #expect(error.failure(changesSomething: true) == Failure(.fileSystem, .retry(after: nil), error.message))
     }
 
+    @Test(arguments: [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ECONNRESET])
+    func `a connection that breaks in use may have delivered the request, whatever the error`(_ code: CInt) {
+        let progress = Progress()
+        progress.handOver()
+        let error = TransportError(
+            IOError(errnoCode: code, reason: "read"), at: .unused, timeout: .seconds(1), limit: 1, progress)
+        #expect(error.kind == .cut)
+        #expect(error.mayHaveArrived)
+    }
+
+    @Test(arguments: [
+        ("POST", "X-A", "1\r\nX-B: 2", "header field `X-A`"), ("POST", "X-A: 1\r\nX-B", "2", "header field"),
+        ("POST", "X-A", "1\0", "header field `X-A`"), ("GET / HTTP/1.1\r\n\r\nPOST", "X-A", "1", "method"),
+    ])
+    func `a request that would become more than one field or request is not sent`(
+        _ method: String, _ name: String, _ value: String, _ part: String
+    ) async throws {
+        let error = try await error { HTTPRequest(method, $0, headers: HeaderFields([.init(name, value)])) }
+        #expect(error?.kind == .badRequest && error?.mayHaveArrived == false)
+        #expect(error?.message.contains("was not sent: its \(part)") == true, "\(error?.message ?? "")")
+        #expect(simulation.requests.total == 0)
+    }
+
     @Test func `an unknown host is reported by name`() async throws {
         let error = try await error { _ in HTTPRequest("POST", .nowhere, body: [1]) }
         #expect(error?.kind == .unreachable)
