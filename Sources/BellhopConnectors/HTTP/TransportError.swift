@@ -105,8 +105,8 @@ extension TransportError {
             } else {
                 self.init(.cut, mayHaveArrived: arrived, "The connection to \(way) was lost.")
             }
-        case let error as IOError where error.isOfConnecting || (!progress.isAnswered && !arrived):
-            self.init(connecting: error, called)
+        // Not by its number: a connection in use can end with "no route to host" as well.
+        case let error as IOError where !arrived: self.init(connecting: error, called)
         default: self.init(.cut, mayHaveArrived: arrived, "The connection to \(way) was lost before the answer was complete.")
         }
     }
@@ -221,11 +221,6 @@ extension TransportError {
 }
 
 extension IOError {
-    /// Errors that only socket(2) and connect(2) return: nothing was sent.
-    fileprivate var isOfConnecting: Bool {
-        [23, 24, 101, 111, 113].contains(errnoCode)  // ENFILE, EMFILE, ENETUNREACH, ECONNREFUSED, EHOSTUNREACH
-    }
-
     /// Errors that say nothing about the other side.
     fileprivate var isOfThisMachine: Bool { [12, 23, 24, 105].contains(errnoCode) }  // ENOMEM, ENFILE, EMFILE, ENOBUFS
 }
