@@ -142,6 +142,10 @@ extension TransportError {
             let missing = progress.isAnswered ? "finish its answer" : "answer"
             self.init(.timeout, mayHaveArrived: arrived, "\(way) did not \(missing) within \(timeout.plain).")
         case .shutDown: self.init(.cancelled, mayHaveArrived: false, "The connection to \(place) is already shut down.")
+        case .unverifiable:
+            self.init(
+                .tls, mayHaveArrived: false,
+                "The certificate of \(place) cannot be verified through a proxy: write the server's name instead of its address.")
         case .noStatus: self.init(.cut, mayHaveArrived: arrived, Self.noHTTP(way))
         case .cut: self.init(.cut, mayHaveArrived: arrived, "\(way) closed the connection before the answer was complete.")
         }

@@ -71,6 +71,21 @@ import Testing
         #expect(untrusted.contains("which `ca` can name"), "\(untrusted)")
     }
 
+    @Test func `an address with TLS is refused behind a proxy, whose address its certificate would be compared with`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let ca = try folder.write("ca.pem", TLSServer.certificate)
+        let proxy = try await ConnectProxy.serve()
+        let server = try await TLSServer.serve()
+        let outcome = try await send(
+            ["proxy": .string("http://127.0.0.1:\(proxy.port)"), "ca": .string(ca)], to: "https://127.0.0.1:\(server.port)/")
+        #expect(
+            outcome
+                == "tls: The certificate of 127.0.0.1:\(server.port) cannot be verified through a proxy: write the server's name instead of its address."
+        )
+    }
+
     @Test func `user name and password in the proxy's address are sent to the proxy only`() async throws {
         let proxy = try await ConnectProxy.serve(credentials: Self.credentials)
         let address = try await simulation.serve()

@@ -107,4 +107,6 @@ enum ClientError: Error {
     /// The status is not one of HTTP's.
     case noStatus
     case shutDown
+    /// TLS through a proxy with an address instead of a name: the TLS library would compare the certificate with the proxy's address.
+    case unverifiable
 }

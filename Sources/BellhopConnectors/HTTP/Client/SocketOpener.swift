@@ -105,8 +105,10 @@ struct SocketOpener: Sendable {
         if !call.hasEnded { call.stage = .shakesHands }
         let host = call.request.origin.host
         return step(on: channel, error: .handshakeTimeout) { _ in
+            let isAddress = PrivateAddress.isNumeric(host)
+            if isAddress, proxy != nil { throw ClientError.unverifiable }
             // An address is compared with the certificate's addresses, and has no place in SNI (RFC 6066, section 3).
-            ([try NIOSSLClientHandler(context: context, serverHostname: PrivateAddress.isNumeric(host) ? nil : host)], [])
+            return ([try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host)], [])
         }
     }
 
