@@ -63,7 +63,7 @@ final class Call {
     func limitRest(on loop: any EventLoop) {
         guard !isCutShort, let patience = reader.patience else { return }
         isCutShort = true
-        limitTime(on: loop, to: .now() + patience)
+        limitTime(on: loop, to: min(request.deadline, NIODeadline.now() + patience))
     }
 
     func limitTime(on loop: any EventLoop, to deadline: NIODeadline) {
