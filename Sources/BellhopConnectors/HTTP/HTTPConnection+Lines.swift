@@ -69,16 +69,19 @@ extension HTTPConnection {
 /// A part of an endless answer.
 private struct LinePart: Sendable {
     var bytes: ByteBuffer
-    /// Asks the client for more, once the lines of this part are passed on.
+    /// Tells the client that the lines of this part are passed on.
     var readOn: @Sendable () -> Void
 }
 
 /// Passes on the parts of an endless answer, each when it is asked for; collects any other answer.
 private final class LineReader: AnswerReader {
     private let collector: AnswerCollector
-    private let parts: AsyncStream<LinePart>.Continuation
+    /// Nil after the end: a part that was never taken would keep this reader, and this reader the part.
+    private var parts: AsyncStream<LinePart>.Continuation?
     private let isLines: (HTTPResponse) -> Bool
+    private weak var call: Call?
     private var readOn: (@Sendable () -> Void)?
+    private(set) var backlog: Int?
 
     init(
         _ collector: AnswerCollector, _ parts: AsyncStream<LinePart>.Continuation, isLines: @escaping (HTTPResponse) -> Bool
@@ -86,22 +89,29 @@ private final class LineReader: AnswerReader {
         (self.collector, self.parts, self.isLines) = (collector, parts, isLines)
     }
 
-    var isSlow: Bool { readOn != nil }
-
     func read(_ head: HTTPResponseHead, of call: Call) throws {
         try collector.read(head, of: call)
         guard isLines(collector.head), let loop = call.socket?.channel.eventLoop else { return }
-        let call = NIOLoopBound(call, eventLoop: loop)
-        readOn = { loop.execute { call.value.readOn() } }
+        self.call = call
+        backlog = 0
+        let reader = NIOLoopBound(self, eventLoop: loop)
+        readOn = { loop.execute { reader.value.processed() } }
+    }
+
+    private func processed() {
+        backlog = (backlog ?? 0) - 1
+        if backlog == 0 { call?.readOn() }
     }
 
     func read(_ part: ByteBuffer) throws {
         guard let readOn else { return try collector.read(part) }
-        parts.yield(LinePart(bytes: part, readOn: readOn))
+        backlog = (backlog ?? 0) + 1
+        parts?.yield(LinePart(bytes: part, readOn: readOn))
     }
 
     func end(_ error: (any Error)?) -> Result<HTTPResponse, any Error> {
-        parts.finish()
+        parts?.finish()
+        (parts, readOn) = (nil, nil)
         return collector.end(error)
     }
 }

@@ -27,13 +27,14 @@ protocol AnswerReader: AnyObject {
     func end(_ error: (any Error)?) -> Result<HTTPResponse, any Error>
     /// How long to wait for a rest of the answer that does not come at once; nil for the request's deadline.
     var patience: TimeAmount? { get }
-    /// Whether to read on only when asked (``Call/readOn()``).
-    var isSlow: Bool { get }
+    /// For a reader that may be slower than the server: how many parts it has yet to process. The socket reads on when there are
+    /// none, and when asked (``Call/readOn()``). Nil for a reader that processes each part at once.
+    var backlog: Int? { get }
 }
 
 extension AnswerReader {
     var patience: TimeAmount? { nil }
-    var isSlow: Bool { false }
+    var backlog: Int? { nil }
 }
 
 /// One request from its start to its end. Used only on its client's thread.
@@ -95,7 +96,7 @@ final class Call {
         completion(reader.end(error))
     }
 
-    /// Reads more of the answer, for a reader that is slow.
+    /// Reads more of the answer, for a reader with a backlog.
     func readOn() { socket?.readOn() }
 }
 

@@ -61,12 +61,13 @@ final class ClientSocket: ChannelInboundHandler {
                 guard head.status.code >= 100 else { return call.end(ClientError.noStatus) }
                 keepsOpen = head.isKeepAlive && head.status != .switchingProtocols
                 try call.reader.read(head, of: call)
-                if call.reader.isSlow { try channel.syncOptions?.setOption(.autoRead, value: false) }
-            case .body(let part): try call.reader.read(part)
+                if call.reader.backlog != nil { try channel.syncOptions?.setOption(.autoRead, value: false) }
+            case .body(let part):
+                hasBody = true
+                try call.reader.read(part)
             case .end:
                 self.call = nil
-                let isReusable = keepsOpen && isSent && !call.reader.isSlow
-                if isReusable {
+                if keepsOpen && isSent && call.reader.backlog == nil {
                     idleSince = .now()
                     pool?.takeBack(self)
                 } else {
@@ -80,7 +81,11 @@ final class ClientSocket: ChannelInboundHandler {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        call?.limitRest(on: context.eventLoop)
+        if let call {
+            call.limitRest(on: context.eventLoop)
+            // What was read may hold no whole part.
+            if call.reader.backlog == 0 { context.read() }
+        }
         context.fireChannelReadComplete()
     }
 
