@@ -1,6 +1,7 @@
 import BellhopCore
 import BellhopTesting
 import NIOCore
+import NIOEmbedded
 import Synchronization
 import Testing
 
@@ -81,6 +82,37 @@ import Testing
             #expect(body(try await connection.send(HTTPRequest(HTTPAddress(address)))) == "\(number)")
         }
         #expect(server.connections == 3)
+    }
+
+    @Test func `bytes that no request asked for fail no request that waits for the socket`() async throws {
+        let (_, address) = try await SocketServer.serve { _, send in
+            send(SocketServer.ok("its own") + SocketServer.ok("another's"))
+        }
+        let connection = try connect()
+        let target = try HTTPAddress(address)
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<150 { group.addTask { try await connection.send(HTTPRequest(target)) } }
+            for try await answer in group { #expect(body(answer) == "its own") }
+        }
+    }
+
+    @Test func `a socket that is being closed is not used again, even if the server has yet to agree`() throws {
+        /// Like TLS, which waits for the server before it closes.
+        final class Hold: ChannelOutboundHandler {
+            typealias OutboundIn = NIOAny
+            func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {}
+        }
+        let channel = EmbeddedChannel()
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 80)).wait()
+        let configuration = HTTPConnection.Configuration(name: "test")
+        let opener = SocketOpener(configuration, TLSContext(try HTTPConnection.tls(configuration)))
+        let pool = SocketPool(on: channel.embeddedEventLoop, opener, idle: .seconds(1))
+        let socket = ClientSocket(channel, to: .init(host: "127.0.0.1", port: 80, isSecure: true), in: pool)
+        try channel.pipeline.syncOperations.addHandlers([Hold(), socket])
+        #expect(socket.isUsable)
+        socket.close()
+        #expect(channel.isActive)
+        #expect(!socket.isUsable)
     }
 
     @Test func `a request that was given up leaves no answer for the next one`() async throws {

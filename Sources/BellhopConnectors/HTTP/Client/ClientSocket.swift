@@ -9,7 +9,7 @@ final class ClientSocket: ChannelInboundHandler {
     let origin: CallRequest.Origin
     let channel: any Channel
     /// When its latest request ended.
-    private(set) var idleSince = NIODeadline.uptimeNanoseconds(0)
+    private(set) var idleSince = NIODeadline.now()
     private weak var pool: SocketPool?
     private var context: ChannelHandlerContext?
     private var call: Call?
@@ -17,6 +17,8 @@ final class ClientSocket: ChannelInboundHandler {
     private var isSent = true
     /// Whether the server keeps the connection open after the answer.
     private var keepsOpen = true
+    /// Over TLS, the channel stays active until the server agrees.
+    private var isClosing = false
 
     init(_ channel: any Channel, to origin: CallRequest.Origin, in pool: SocketPool) {
         (self.channel, self.origin, self.pool) = (channel, origin, pool)
@@ -26,7 +28,12 @@ final class ClientSocket: ChannelInboundHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-    var isUsable: Bool { channel.isActive && context != nil }
+    var isUsable: Bool { !isClosing && channel.isActive && context != nil }
+
+    func close() {
+        isClosing = true
+        channel.close(promise: nil)
+    }
 
     func send(_ call: Call) {
         guard let context else { return call.end(ClientError.cut) }
@@ -49,12 +56,12 @@ final class ClientSocket: ChannelInboundHandler {
     func abandon(_ call: Call) {
         guard self.call === call else { return }
         self.call = nil
-        channel.close(promise: nil)
+        close()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // Nobody asked for this.
-        guard let call else { return context.close(promise: nil) }
+        // No request asked for this.
+        guard let call else { return close() }
         do {
             switch unwrapInboundIn(data) {
             case .head(let head):
@@ -62,16 +69,14 @@ final class ClientSocket: ChannelInboundHandler {
                 keepsOpen = head.isKeepAlive && head.status != .switchingProtocols
                 try call.reader.read(head, of: call)
                 if call.reader.backlog != nil { try channel.syncOptions?.setOption(.autoRead, value: false) }
-            case .body(let part):
-                hasBody = true
-                try call.reader.read(part)
+            case .body(let part): try call.reader.read(part)
             case .end:
                 self.call = nil
                 if keepsOpen && isSent && call.reader.backlog == nil {
                     idleSince = .now()
                     pool?.takeBack(self)
                 } else {
-                    context.close(promise: nil)
+                    close()
                 }
                 call.end()
             }
@@ -100,7 +105,7 @@ final class ClientSocket: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         let call = call
         self.call = nil
-        context.close(promise: nil)
+        close()
         call?.end(error)
     }
 }

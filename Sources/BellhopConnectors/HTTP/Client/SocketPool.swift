@@ -47,7 +47,7 @@ final class SocketPool {
         shelves[origin, default: Shelf()].count += 1
         opener.open(for: call, in: self, on: loop) { [weak self] result in
             guard let self, !self.isShutDown else {
-                if case .success(let socket) = result { socket.channel.close(promise: nil) }
+                if case .success(let socket) = result { socket.close() }
                 return call.end(ClientError.shutDown)
             }
             switch result {
@@ -70,9 +70,17 @@ final class SocketPool {
 
     /// Takes a socket whose request has ended.
     func takeBack(_ socket: ClientSocket) {
-        if let next = nextWaiting(socket.origin) { return socket.send(next) }
-        shelves[socket.origin]?.idle.append(socket)
+        let origin = socket.origin
+        shelves[origin]?.idle.append(socket)
         if sweep == nil { scheduleSweep(at: .now() + idle) }
+        guard shelves[origin]?.waiting.isEmpty == false else { return }
+        // Not at once: the socket may be about to read the end of the connection, or more than the answer.
+        loop.assumeIsolated().execute { [weak self] in self?.serveWaiting(origin) }
+    }
+
+    private func serveWaiting(_ origin: CallRequest.Origin) {
+        guard let socket = takeIdle(origin) else { return }
+        if let next = nextWaiting(origin) { socket.send(next) } else { shelves[origin]?.idle.append(socket) }
     }
 
     /// Takes out a socket that has closed.
@@ -105,12 +113,12 @@ final class SocketPool {
         var oldest: NIODeadline?
         for socket in shelves.values.flatMap(\.idle) {
             if socket.idleSince <= end {
-                socket.channel.close(promise: nil)
+                socket.close()
             } else {
                 oldest = min(oldest ?? .distantFuture, socket.idleSince)
             }
         }
-        if let oldest { scheduleSweep(at: oldest + idle) }
+        if let oldest { scheduleSweep(at: max(oldest + idle, NIODeadline.now() + .seconds(1))) }
     }
 
     /// Closes all sockets. Requests in progress fail.
@@ -121,7 +129,7 @@ final class SocketPool {
         shelves = [:]
         for call in waiting { call.end(ClientError.shutDown) }
         let closing = open.values.map { socket in
-            socket.channel.close(promise: nil)
+            socket.close()
             return socket.channel.closeFuture
         }
         return .andAllComplete(closing, on: loop)
