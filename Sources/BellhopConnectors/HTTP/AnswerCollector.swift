@@ -31,7 +31,9 @@ final class AnswerCollector: AnswerReader {
         headers = HeaderFields(head.headers.map { HeaderFields.Field($0.name, $0.value) })
         isSettled = bodyNotNeededFor?.contains(status) ?? false
         if isSettled { limit = min(limit, Self.settled.limit) }
-        let announced = head.headers.first(name: "Content-Length").flatMap { Int($0) }
+        // Such an answer only names the length that a body would have.
+        let isBodiless = call.request.head.method == .HEAD || head.status == .notModified
+        let announced = isBodiless ? nil : head.headers.first(name: "Content-Length").flatMap { Int($0) }
         guard announced ?? 0 <= limit else { throw BodyTooLarge() }
         // Content-Length is the size of the compressed body.
         body = BodyBlocks(announced: head.headers.contains(name: "Content-Encoding") ? nil : announced)

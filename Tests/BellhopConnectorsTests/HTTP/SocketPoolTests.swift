@@ -96,6 +96,25 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("HEAD", "200 OK", "Content-Length: 999999999\r\n"), ("GET", "304 Not Modified", "Content-Length: 999999999\r\n"),
+        ("POST", "200 OK", "Content-Length: 0\r\n"), ("DELETE", "204 No Content", ""),
+    ])
+    func `an answer without a body may announce a large one, or its compression`(
+        _ method: String, _ status: String, _ fields: String
+    ) async throws {
+        let (server, address) = try await SocketServer.serve { _, send in
+            send("HTTP/1.1 \(status)\r\nContent-Encoding: gzip\r\n\(fields)\r\n")
+        }
+        let connection = try connect()
+        for _ in 0..<2 {
+            let answer = try await connection.send(HTTPRequest(method, HTTPAddress(address)))
+            #expect(status.hasPrefix("\(answer.status) "))
+            #expect(answer.body.isEmpty)
+        }
+        #expect(server.connections == 1)
+    }
+
     @Test func `a socket that is being closed is not used again, even if the server has yet to agree`() throws {
         /// Like TLS, which waits for the server before it closes.
         final class Hold: ChannelOutboundHandler {

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import NIOHTTPCompression
 
 /// An open connection to a server, which sends one request after the other. Used only on its client's thread.
 final class ClientSocket: ChannelInboundHandler {
@@ -17,6 +18,7 @@ final class ClientSocket: ChannelInboundHandler {
     private var isSent = true
     /// Whether the server keeps the connection open after the answer.
     private var keepsOpen = true
+    private var hasBody = false
     /// Over TLS, the channel stays active until the server agrees.
     private var isClosing = false
 
@@ -40,7 +42,7 @@ final class ClientSocket: ChannelInboundHandler {
         self.call = call
         call.socket = self
         call.stage = .sent
-        (isSent, keepsOpen) = (false, true)
+        (isSent, keepsOpen, hasBody) = (false, true, false)
         let request = call.request
         request.progress.handOver()
         context.write(wrapOutboundOut(.head(request.head)), promise: nil)
@@ -69,7 +71,9 @@ final class ClientSocket: ChannelInboundHandler {
                 keepsOpen = head.isKeepAlive && head.status != .switchingProtocols
                 try call.reader.read(head, of: call)
                 if call.reader.backlog != nil { try channel.syncOptions?.setOption(.autoRead, value: false) }
-            case .body(let part): try call.reader.read(part)
+            case .body(let part):
+                hasBody = true
+                try call.reader.read(part)
             case .end:
                 self.call = nil
                 if keepsOpen && isSent && call.reader.backlog == nil {
@@ -103,6 +107,8 @@ final class ClientSocket: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // Not an error: the decompressor also looks for the body of an answer that has none, such as one to HEAD.
+        if !hasBody, error as? NIOHTTPDecompression.ExtraDecompressionError == .truncatedData { return }
         let call = call
         self.call = nil
         close()
