@@ -115,6 +115,15 @@ import Testing
         #expect(server.connections == 1)
     }
 
+    @Test func `a request ends at its deadline, even if the server sends no more of a body that is not needed`() async throws {
+        let (_, address) = try await SocketServer.serve { _, send in send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf") }
+        var request = HTTPRequest(try HTTPAddress(address), timeout: .milliseconds(500))
+        request.bodyNotNeededFor = .any
+        let start = ContinuousClock.now
+        #expect(try await connect().send(request).status == 200)
+        #expect(start.duration(to: .now) < .milliseconds(1_900))
+    }
+
     @Test func `a socket that is being closed is not used again, even if the server has yet to agree`() throws {
         /// Like TLS, which waits for the server before it closes.
         final class Hold: ChannelOutboundHandler {
