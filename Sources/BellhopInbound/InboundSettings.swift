@@ -47,7 +47,7 @@ public enum InboundSettings {
         ),
         Setting(
             "headers", .map(.text),
-            "The event's members that header fields of the request give, such as `kind: X-GitHub-Event`. No signature covers them."
+            "The event's members that header fields of the request give, such as `kind: X-GitHub-Event`. No signature covers them. Fields with a secret or a signature, such as `Authorization` and `Cookie`, are refused, because events are stored."
         ),
         Setting("number", .text, "For `event: task`: the path to the task number that people use; by default the id."),
         Setting("title", .text, "For `event: task`: the path to the task's title."),
@@ -177,6 +177,12 @@ public enum InboundSettings {
         for (member, value) in settings.record("headers")?.values ?? [:] {
             let place: [SettingComplaint.Step] = [.key("headers"), .key(member)]
             checkName(member, place)
+            if let header = value.asString, secretHeaders(settings).contains(header.lowercased()) {
+                complaints.append(
+                    SettingComplaint(
+                        code: "refused-name",
+                        "`headers` cannot read `\(header)`: it has a secret or a signature, and events are stored", at: place))
+            }
             if reading.fields[member] != nil {
                 complaints.append(
                     SettingComplaint(
@@ -194,6 +200,15 @@ public enum InboundSettings {
         }
         if !complaints.isEmpty { throw SettingComplaints(complaints) }
         return try endpoint(settings, .events(reading))
+    }
+
+    /// The header fields that prove who the sender is, in lower case. Whoever knows their values could send requests, too.
+    private static func secretHeaders(_ settings: Settings) -> Set<String> {
+        let auth = settings.record("auth")
+        var names: Set = ["authorization", "proxy-authorization", "cookie"]
+        if let signature = auth?.record("hmac")?.text("header") { names.insert(signature.lowercased()) }
+        if auth?.values["standard_webhooks"] != nil { names.insert("webhook-signature") }
+        return names
     }
 
     /// The value of `event` for a source whose items are tasks.

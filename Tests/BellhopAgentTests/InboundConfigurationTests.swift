@@ -114,6 +114,23 @@ import Testing
         #expect(found.count == 1 && found[0].contains("[\(code)]"), "\(found)")
     }
 
+    @Test(arguments: [
+        ("bearer: x", "authorization"), ("bearer: x", "Proxy-Authorization"), ("bearer: x", "Cookie"),
+        ("hmac: {secret: s, header: X-Signature}", "x-signature"),
+        ("standard_webhooks: whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz", "Webhook-Signature"),
+    ])
+    func `a header field with a secret or a signature becomes no member of an event`(
+        _ auth: String, _ header: String
+    ) async throws {
+        func source(_ header: String) -> String {
+            Self.file(source: "path: /in, auth: {\(auth)}, event: deploy_finished, headers: {service: \(header)}")
+        }
+        let found = try await problems(source(header))
+        #expect(found.count == 1 && found[0].contains("`\(header)`") && found[0].contains("[refused-name]"), "\(found)")
+        let right = try await ConfigurationTests().load(source("X-Event"))
+        #expect(right.inbound.endpoints.count == 1)
+    }
+
     @Test func `endpoints with the same path and declared events with a known or invalid name are refused`() async throws {
         let same = try await problems(Self.file(push: ", push: {path: /in/deploys, auth: {bearer: y}}"))
         #expect(same.count == 1 && same[0].contains("[same-path]"), "\(same)")
