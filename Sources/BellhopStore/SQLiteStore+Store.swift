@@ -146,10 +146,6 @@ extension SQLiteStore: Store {
         try await write { try $0.claim(request) }
     }
 
-    func coalesce(receiver: String, above: Int, at now: Timestamp) async throws(StoreError) -> Int {
-        try await write { try $0.coalesce(receiver: receiver, above: above, at: now) }
-    }
-
     func stops() async throws(StoreError) -> [ReceiverStop] { try await read(.here) { try $0.stops() } }
 
     func pause(_ pause: ReceiverPause) async throws(StoreError) -> Bool {

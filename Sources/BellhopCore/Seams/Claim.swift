@@ -29,9 +29,14 @@ public struct ClaimQuota: Sendable, Hashable {
     public var extraTime: Duration
     /// The rule of the delivery that was claimed last: the rules after it have their turn first.
     public var lastRule: String
+    /// If more messages than this wait, the claim coalesces them first; nil for never.
+    public var coalescesAbove: Int?
 
-    public init(attempts: Int, upcoming: Int = 0, extraTime: Duration = .zero, lastRule: String = "") {
+    public init(
+        attempts: Int, upcoming: Int = 0, extraTime: Duration = .zero, lastRule: String = "", coalescesAbove: Int? = nil
+    ) {
         (self.attempts, self.lastRule, self.upcoming, self.extraTime) = (attempts, lastRule, upcoming, extraTime)
+        self.coalescesAbove = coalescesAbove
     }
 }
 
@@ -63,8 +68,10 @@ public struct Claimed: Sendable, Hashable {
     public var waiting: Set<String> = []
     /// The rule whose delivery was claimed last, for each receiver with claims.
     public var lastRules: [String: String] = [:]
-    /// Whether an immediate second claim may find more: the limit was reached while receivers had room, or a delivery ended without an
-    /// attempt.
+    /// How many messages became one, by receiver.
+    public var coalesced: [String: Int] = [:]
+    /// Whether an immediate second claim may find more: the limit was reached while receivers had room, a delivery ended without an
+    /// attempt, or more messages may wait than become one at once.
     public var mayHaveMore = false
     /// Those that ended without an attempt: they cannot be read, or have expired, also in a message that has them. Each may have an event.
     public var dead: [Dead] = []

@@ -91,10 +91,10 @@ public protocol Store: Notebook {
 
     /// T3: claims due deliveries, at most one per lane, and for each receiver at most its quota; a receiver without a quota has
     /// that of `others`.
+    ///
+    /// First coalesces the due messages of a receiver if they are more than its quota says: messages that may be coalesced
+    /// (``Delivery/coalesces``) and were certainly not sent are `joined` then, and one new delivery has a line for each.
     func claim(_ request: ClaimRequest) async throws(StoreError) -> Claimed
-    /// Coalesces the due messages of a receiver if they are more than `above`: messages that may be coalesced (``Delivery/coalesces``) and
-    /// were certainly not sent are `joined` then, and one new delivery has a line for each. Returns how many it replaced.
-    func coalesce(receiver: String, above: Int, at now: Timestamp) async throws(StoreError) -> Int
     /// T4: returns for each whether its lease still held. Deliveries waiting only for it become available if it is done, and are
     /// dropped if it died. The stops of its receiver are stored with it. A pause is stored, with its event and message, unless the
     /// receiver is paused for the same cause already.

@@ -154,7 +154,7 @@ public struct Dispatcher: Sendable {
         }
     }
 
-    /// - Parameter ended: the outcomes to store. Those that are stored are removed, even if a later step fails.
+    /// - Parameter ended: the outcomes to store. Those that are stored are removed.
     private func claim(finishing ended: inout [AttemptRecord]) async throws(StoreError) -> Turn {
         try await context.receivers.restore(from: context.store, at: context.clock.now)
         while true {
@@ -165,17 +165,6 @@ public struct Dispatcher: Sendable {
             let claimed: Claimed
             do throws(StoreError) {
                 let quotas = capacity.quotas(limit: limit, without: ended.map(\.ended), at: now)
-                let coalescing = capacity.coalescing(quotas, after: ended.map(\.ended))
-                // Messages that waited behind an attempt can be combined once its end is stored.
-                if !coalescing.isEmpty, !ended.isEmpty {
-                    stored(ended, try await context.store.finish(ended.map(\.finish)))
-                    leave(ended)
-                    ended = []
-                }
-                for (receiver, above) in coalescing {
-                    let count = try await context.store.coalesce(receiver: receiver, above: above, at: now)
-                    if count > 0 { context.signals.emit(.coalesced(receiver: receiver, count: count)) }
-                }
                 let request = ClaimRequest(
                     limit: limit, quotas: quotas, others: 0, by: context.node, until: now + limits.lease, at: now)
                 if ended.isEmpty {
@@ -192,6 +181,7 @@ public struct Dispatcher: Sendable {
                 throw error
             }
             if !claimed.claims.isEmpty { context.checkpoint(.afterClaim) }
+            for (receiver, count) in claimed.coalesced { context.signals.emit(.coalesced(receiver: receiver, count: count)) }
             for dead in claimed.dead { context.signals.emit(.dead(dead.delivery, dead.failure)) }
             for delivery in claimed.outdated { context.signals.emit(.dropped(delivery, .outdated)) }
             if !claimed.dead.isEmpty { context.bells.router.ring() }

@@ -72,23 +72,11 @@ final class ReceiverCapacity: Sendable {
                     }
                     quotas[receiver] = ClaimQuota(
                         attempts: capacity.room, upcoming: capacity.limits.upcoming, extraTime: capacity.limits.extraTime,
-                        lastRule: capacity.lastRule)
+                        lastRule: capacity.lastRule,
+                        coalescesAbove: capacity.room > 0 ? capacity.limits.coalescesAbove : nil)
                     state.capacities[receiver] = capacity
                 }
                 return quotas
-            }
-        }
-    }
-
-    /// The receivers with room whose waiting messages are coalesced, and the number of messages above which this happens.
-    ///
-    /// - Parameter ended: attempts behind which others may have waited.
-    func coalescing(_ quotas: [String: ClaimQuota], after ended: [EndedAttempt]) -> [(receiver: String, above: Int)] {
-        let ended = Set(ended.map(\.claim.delivery.id.receiver))
-        return state.withLock { state in
-            state.capacities.compactMap { receiver, capacity in
-                guard capacity.isWaiting || ended.contains(receiver), quotas[receiver]?.attempts ?? 0 > 0 else { return nil }
-                return capacity.limits.coalescesAbove.map { (receiver, $0) }
             }
         }
     }

@@ -55,8 +55,8 @@ extension Session {
     func claim(_ request: ClaimRequest) throws -> Claimed {
         var claimed = Claimed()
         let now = request.now
-        let all = try due(request, &claimed.waiting)
-        claimed.mayHaveMore = all.count >= request.limit
+        let all = try due(request, &claimed)
+        if all.count >= request.limit { claimed.mayHaveMore = true }
         let downtimes = try all.isEmpty ? nil : self.downtimes()
         for due in all {
             claimed.lastRules[due.receiver] = due.rule
@@ -108,7 +108,7 @@ extension Session {
     }
 
     /// The due deliveries of receivers with room: the first of each receiver, then the second of each, …
-    private func due(_ request: ClaimRequest, _ waiting: inout Set<String>) throws -> [Due] {
+    private func due(_ request: ClaimRequest, _ claimed: inout Claimed) throws -> [Due] {
         let (limit, now) = (request.limit, request.now)
         var all: [Due] = []
         let pausesWrites = try areWritesPaused()
@@ -116,6 +116,17 @@ extension Session {
         while let receiver = next {
             next = try self.receiver(after: receiver)
             let quota = request.quotas[receiver] ?? ClaimQuota(attempts: request.others)
+            if let above = quota.coalescesAbove, case let count = try coalesce(receiver: receiver, above: above, at: now),
+                count > 0
+            {
+                claimed.coalesced[receiver] = count
+                // The next claim coalesces the rest, none of which is sent by itself before.
+                if count == Self.maxCombined {
+                    claimed.waiting.insert(receiver)
+                    claimed.mayHaveMore = true
+                    continue
+                }
+            }
             let attempts = min(quota.attempts, limit)
             // One more than there is room for, to see whether more wait.
             let found = try line(
@@ -129,7 +140,7 @@ extension Session {
                 due.extraTime = quota.extraTime
                 all.append(due)
             }
-            if found.count > attempts { waiting.insert(receiver) }
+            if found.count > attempts { claimed.waiting.insert(receiver) }
         }
         all.sort { ($0.place, $0.runAt, $0.id) < ($1.place, $1.runAt, $1.id) }
         return Array(all.prefix(limit))

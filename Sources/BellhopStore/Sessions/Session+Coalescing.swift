@@ -5,7 +5,7 @@ extension Session {
     private typealias Waiting = (id: Int64, delivery: Delivery)
 
     /// The most deliveries that become one, so that no transaction lasts long.
-    private static let maxCombined = 1000
+    static let maxCombined = 1000
 
     /// How many deliveries that cannot be combined are skipped in each rule.
     private static let maxSkipped = 200

@@ -85,25 +85,32 @@ import Testing
         #expect(try await bench.deliveries(.available, .running).isEmpty)
     }
 
-    @Test func `an outcome that was stored before the store failed to coalesce is counted once`() async throws {
-        let gate = Gate()
-        let action = ScriptedAction(waitingAt: gate)
-        let limits = ReceiverLimits(concurrency: 1, coalescesAbove: 1)
-        let dispatcher = Dispatcher(bench.context, receivers: { _ in limits }, actions: { _ in action })
-        let loop = Task { await dispatcher.run() }
+    @Test func `of many messages for an idle receiver none is sent by itself`() async throws {
+        let action = ScriptedAction()
+        let loop = bench.dispatching(action, receivers: { _ in ReceiverLimits(coalescesAbove: 10) })
         try await Self.enqueue(bench, 100..<101)
-        try await waitUntil { action.count == 1 }
-        try await Self.enqueue(bench, 101..<104)
-        await bench.settle()
-        bench.store.failOnce(.coalesce)
-        gate.open()
+        await bench.run(until: bench.now + .seconds(1))
+        // More than become one at once.
+        try await Self.enqueue(bench, 101..<2501)
         await bench.run(until: bench.now + .seconds(60))
-        #expect(bench.recorder.count("store.failed") == 1)
-        #expect(bench.recorder.count("delivery.lease_lost") == 0)
-        try #require(dispatcher.inFlight == 0)
-        #expect(action.maxAtOnce == ["chat": 1])
-        #expect(try await bench.deliveries(.available, .running).isEmpty)
         await loop.stop()
+        let steps = action.performed.map(\.delivery.id.step)
+        #expect(steps.filter { !$0.isCoalesced }.count == 1 && steps.filter(\.isCoalesced).count == 3, "\(steps)")
+        #expect(try await bench.deliveries(.available, .running, .dead).isEmpty)
+    }
+
+    @Test func `messages that come just before a claim are coalesced, too`() async throws {
+        let bench = bench
+        let action = ScriptedAction()
+        let loop = bench.dispatching(action, receivers: { _ in ReceiverLimits(coalescesAbove: 10) })
+        try await Self.enqueue(bench, 100..<101)
+        await bench.run(until: bench.now + .seconds(1))
+        bench.store.interrupt(.claim) { try? await Self.enqueue(bench, 112..<212) }
+        try await Self.enqueue(bench, 101..<112)
+        await bench.run(until: bench.now + .seconds(60))
+        await loop.stop()
+        #expect(action.performed.count == 2, "\(action.performed.map(\.delivery.id.step))")
+        #expect(try await bench.deliveries(.joined).count == 111)
     }
 
     @Test func `a message that expires in another one is reported at once, and rules see its event`() async throws {

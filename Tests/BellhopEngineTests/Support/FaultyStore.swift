@@ -8,7 +8,7 @@ final class FaultyStore: Store {
     enum Call: String, Sendable, CaseIterable {
         case open, remembered, tasks, writes, comments, commit, setHealth, append, unrouted, state, route, register, formerRules,
             nextTimer, dueTimers, timers
-        case claim, coalesce, finish, stops, silences, addSilence, endSilence, beginAndEndSilences, nextRelease, released,
+        case claim, finish, stops, silences, addSilence, endSilence, beginAndEndSilences, nextRelease, released,
             release, pauses, pause, resume, start, rescue, wake, correctFutureTimes, nextDue, apply, status, events, deliveries,
             decisions, prune, note
     }
@@ -157,10 +157,6 @@ final class FaultyStore: Store {
     ) async throws(StoreError) -> (kept: [Bool], claimed: Claimed) {
         try await through(.claim) { () throws(StoreError) in
             try await through(.finish) { () throws(StoreError) in try await base.finish(finishes, claiming: request) }
-        }
-    }
-    func coalesce(receiver: String, above: Int, at now: Timestamp) async throws(StoreError) -> Int {
-        try await through(.coalesce) { () throws(StoreError) in try await base.coalesce(receiver: receiver, above: above, at: now)
         }
     }
 
