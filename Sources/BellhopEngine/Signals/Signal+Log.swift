@@ -31,7 +31,10 @@ extension Signal {
         case .eventDropped: ("event.dropped", .error, "The store did not accept this event, and it is lost.")
         case .routed: ("router.routed", .debug, "Events, timers or replays went through the rules.")
         case .ruleFailed:
-            ("rule.failed", .warning, "A part of a rule failed for some events: the rule or this step did not run for them.")
+            (
+                "rule.failed", .warning,
+                "A part of a rule failed for some events: the rule or this step did not run for them, or a plain message replaced its message."
+            )
         case .keysLost:
             (
                 "rule.keys_lost", .warning,
