@@ -81,7 +81,10 @@ struct SecretCommand: AsyncParsableCommand {
             let keychain = try config.projectKeychain()
             let names = try rethrowing(as: CommandError.init) { () throws(SecretError) in try keychain.secretNames() }
             let all = (names.own.map { ($0, false) } + names.shared.map { ($0, true) }).sorted { $0.0 < $1.0 }
-            if output.json { return Console.json(.array(all.map { ["name": .string($0.0), "shared": .bool($0.1)] })) }
+            if output.json {
+                let list = all.map { name, isShared -> JSON in ["name": .string(name), "shared": .bool(isShared)] }
+                return Console.json(["secrets": .array(list)])
+            }
             if !Files.exist(config.config) {
                 Console.note("There is no \(config.config.visible) here, so only the secrets that all projects share are listed.")
             }

@@ -56,8 +56,9 @@ struct Test: DataCommand {
         if let junit { try Files.write(JUnitReport(results).xml, to: junit) }
         let failed = results.count { !$0.passed }
         if output.json {
-            let tests = JSON.array(results.map(\.json))
-            Console.json(measured.map { ["tests": tests, "coverage": $0.json] } ?? tests)
+            var report: JSON = ["tests": .array(results.map(\.json))]
+            if let measured { report["coverage"] = measured.json }
+            Console.json(report)
         } else {
             for result in results { show(result) }
             Console.data("\(results.count - failed) passed, \(failed) failed")
