@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopStore
 import BellhopTesting
 import Foundation
 import Simulator
@@ -78,6 +79,22 @@ import Testing
         #expect(await agent.stop().code == 0)
         let right = try await stage.bellhop("query", "my-work")
         #expect(right.code == 0, "\(right.errors)")
+    }
+
+    @Test func `a login that is tried while another command has the store replaces its refusal`() async throws {
+        let stage = try await Stage.set(rules: Self.rules)
+        let refused = try await stage.bellhop("run", "--once", password: Secrets.wrongPassword)
+        #expect(refused.code == 77)
+        stage.instance.setPassword(of: Stage.user, to: Secrets.wrongPassword)
+        let logins = stage.instance.counts.logins
+        let store = try Stores.open(stage.folder.path + "/bellhop.db")
+        let login = try stage.start(["login", "snow"], password: Secrets.wrongPassword)
+        try await eventually("it logs in") { stage.instance.counts.logins > logins }
+        try await store.close()
+        let tried = await login.end()
+        #expect(tried.code == 0, "\(tried.errors)")
+        let run = try await stage.bellhop("run", "--once", password: Secrets.wrongPassword)
+        #expect(run.code == 0, "\(run.errors)")
     }
 
     @Test func `a missing login is reported with its command, and works once it is stored`() async throws {

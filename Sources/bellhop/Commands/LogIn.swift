@@ -2,7 +2,6 @@ import ArgumentParser
 import BellhopAgent
 import BellhopConnectors
 import BellhopCore
-import BellhopStore
 
 struct LogIn: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -117,31 +116,16 @@ struct LogIn: AsyncParsableCommand {
                 ? "write `auth: {keychain: true}` to store one here" : "logins of its kind cannot be stored in the keychain"
             throw CommandError(.usage, "The connection `\(connection)` has its login in bellhop.yaml; \(way).")
         }
-        var store: (any Store)?
-        var agentRuns = false
-        do throws(StoreError) {
-            if Files.exist(configuration.store) { store = try Stores.open(configuration.store) }
-        } catch {
-            guard error.kind == .busy else { throw CommandError(error) }
-            agentRuns = true
-        }
+        // Without a store, there is no earlier refusal.
+        let notebook: any Notebook =
+            Files.exist(configuration.store)
+            ? CommandNotes(store: configuration.store, environment: config.environment) : NoOpSink()
         var choices = LoginChoices(entry)
-        let trial: LoginTrial
-        do throws(CommandError) {
-            trial = try await attempt(nil, configuration, &choices, notebook: store ?? NoOpSink()).trial
-        } catch {
-            try await close(store)
-            throw error
-        }
-        try await close(store)
+        let trial = try await attempt(nil, configuration, &choices, notebook: notebook).trial
         Console.sentence(Self.words(trial, "the login in bellhop.yaml") + " Nothing was stored.")
         choices.report()
         // A running agent retries a refused login only after a command has informed it.
-        if agentRuns { try config.informAgent(ofTriedLogin: connection) }
-    }
-
-    private func close(_ store: (any Store)?) async throws(CommandError) {
-        do throws(StoreError) { try await store?.close() } catch { throw CommandError(error) }
+        try config.informAgent(ofTriedLogin: connection)
     }
 
     /// The result of trying a login, as a sentence.
