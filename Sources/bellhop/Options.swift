@@ -84,6 +84,8 @@ struct StoreLink {
     var book: RuleBook?
     /// How long a change waits for another process that has the store: a command has it for a moment, and an agent that starts listens soon.
     var patience = Duration.seconds(5)
+    /// How many seconds of silence of the running agent end an inquiry.
+    var agentTimeout = 30
 
     /// Whether an agent has ever run. An agent creates the store when it starts.
     var hasRun: Bool { console != nil || Files.exist(store) }
@@ -114,7 +116,7 @@ struct StoreLink {
 
     /// The end of the running agent's answer; nil if no agent listens.
     private func askAgent(_ inquiry: Inquiry, row: (JSON) -> Void) throws(InquiryError) -> JSON? {
-        do throws(InquiryError) { return try ControlClient(socket).ask(inquiry, row: row) } catch {
+        do throws(InquiryError) { return try ControlClient(socket, timeout: agentTimeout).ask(inquiry, row: row) } catch {
             // An agent that stops ends inquiries that wait for the next event; one that hangs may go on.
             guard [.cutOff, .silent].contains(error.kind), case .events(_, waits: true) = inquiry else { throw error }
             if error.kind == .silent {

@@ -1,9 +1,10 @@
-import BellhopAgent
 import BellhopCore
 import BellhopStore
 import BellhopTesting
+import Glibc
 import Testing
 
+@testable import BellhopAgent
 @testable import bellhop
 
 @Suite struct StoreLinkTests {
@@ -54,6 +55,23 @@ import Testing
         for line in ["ok       store", "note     rules", "missing  agent"] {
             #expect(doctor.output.contains(line), "\(doctor.output)\(doctor.errors)")
         }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `the doctor waits only a few seconds for an agent that hangs, and says so`() async throws
+    {
+        let folder = try TemporaryFolder()
+        try folder.write("bellhop.yaml", "version: 1\nrules: none\n")
+        try folder.write("none/read-me", "")
+        let store = folder.path + "/bellhop.db"
+        try await Stores.open(store).close()
+        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        try #require(listener >= 0)
+        defer { close(listener) }
+        let address = try #require(UnixAddress(ControlSocket.place(store: store, environment: [:]).path))
+        try #require(address.withPointer { bind(listener, $0, $1) } == 0 && listen(listener, 1) == 0)
+        let doctor = try await Program.run(["doctor", "--json"], in: folder.path)
+        #expect(doctor.code == 1)
+        #expect(doctor.output.contains("did not answer for 5 seconds"), "\(doctor.output)\(doctor.errors)")
     }
 
     @Test(.timeLimit(.minutes(5))) func `the doctor shows the end of a silence in the zone of bellhop.yaml`() async throws {

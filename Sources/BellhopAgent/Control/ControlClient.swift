@@ -9,9 +9,7 @@ public struct ControlClient: Sendable {
     private let timeout: Int
     private var path: String { place.path }
 
-    public init(_ place: ControlSocket.Place) { self.init(place, timeout: 30) }
-
-    init(_ place: ControlSocket.Place, timeout: Int) { (self.place, self.timeout) = (place, timeout) }
+    public init(_ place: ControlSocket.Place, timeout: Int = 30) { (self.place, self.timeout) = (place, timeout) }
 
     /// Sends an inquiry, passes on each row as it comes, and returns the end of the answer; nil when no agent listens. Trusts only an agent
     /// of this user or root.

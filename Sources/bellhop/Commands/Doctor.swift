@@ -70,9 +70,10 @@ struct Doctor: DataCommand {
         return examination
     }
 
-    /// What the agent, or its store, says; null before an agent has run.
+    /// What the agent, or its store, says; null before an agent has run. An agent that hangs delays the other findings only a little.
     private func status() async throws(CommandError) -> JSON {
-        let link = try config.storeLink()
+        var link = try config.storeLink()
+        link.agentTimeout = 5
         return link.hasRun ? try await link.answer(.status) : .null
     }
 
