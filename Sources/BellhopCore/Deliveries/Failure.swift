@@ -25,6 +25,10 @@ public struct Failure: Error, Sendable, Hashable {
     public static let settled = Failure(
         .movedOn, .giveUp, "Its conversation was closed or acknowledged before it could be sent.")
 
+    /// Why a message of an escalation that is kept back is dropped when the escalation closes it.
+    public static let escalationEnded = Failure(
+        .movedOn, .giveUp, "The escalation that it belongs to ended before it could be sent.")
+
     /// Why a message is not sent that would undo what a newer one of its conversation did.
     public static let outdated = Failure(
         .movedOn, .giveUp, "A newer message of its conversation was sent, so this one is no longer right.")

@@ -119,8 +119,7 @@ public struct BackTest: Sendable {
             trial.observer.count(delivery, group: group, isReleased: isReleased)
             if isReleased { made.released.append(delivery) } else { made.deliveries.append(delivery) }
         }
-        for var delivery in trial.takeDropped() where held.remove(delivery.id) != nil {
-            delivery.initial = .dropped(Failure(.movedOn, .giveUp, "A later message closed or replaced what it would show."))
+        for delivery in trial.takeDropped() where held.remove(delivery.id) != nil {
             trial.observer.count(delivery, group: nil, isReleased: true)
             made.released.append(delivery)
         }

@@ -3,7 +3,8 @@ import BellhopCore
 /// The messages that quiet times hold in a trial.
 struct TrialHolding {
     private(set) var messages: [HeldMessage] = []
-    /// The messages that are no longer held and will never be sent, because a later one closed or replaced what they would show.
+    /// The messages that are no longer held and will never be sent, because a later one closed or replaced what they would show; each
+    /// with the reason that the agent gives.
     private var dropped: [Delivery] = []
     private var place: Int64 = 0
     /// The latest conversations in which a message was sent, each with its receiver.
@@ -21,11 +22,11 @@ struct TrialHolding {
         for delivery in deliveries {
             if let closing = delivery.closes {
                 let before = messages.count
-                drop { closing.held.contains($0.delivery.id.text) }
+                drop(.escalationEnded) { closing.held.contains($0.delivery.id.text) }
                 if !closing.isOpen, before - messages.count == closing.held.count { continue }
             }
             if delivery.settles {
-                drop { held in
+                drop(.settled) { held in
                     held.delivery.lane == delivery.lane && !held.delivery.settles
                         && held.delivery.arguments.conversation == delivery.arguments.conversation
                 }
@@ -41,8 +42,12 @@ struct TrialHolding {
         return made
     }
 
-    private mutating func drop(where isDropped: (HeldMessage) -> Bool) {
-        dropped += messages.filter(isDropped).map(\.delivery)
+    private mutating func drop(_ why: Failure, where isDropped: (HeldMessage) -> Bool) {
+        for message in messages where isDropped(message) {
+            var delivery = message.delivery
+            delivery.initial = .dropped(why)
+            dropped.append(delivery)
+        }
         messages.removeAll(where: isDropped)
     }
 
@@ -57,7 +62,7 @@ struct TrialHolding {
         let key = [delivery.id.receiver, conversation]
         let isFirst = !conversations.contains(key)
         // Earlier ones that are held would undo what this one did.
-        drop { held in
+        drop(.outdated) { held in
             held.place < place && held.delivery.lane == delivery.lane
                 && (held.delivery.settles || held.delivery.arguments.updatesConversation && (message.update || isFirst))
         }

@@ -69,14 +69,13 @@ extension Session {
 
     /// Drops the messages that `closing` would close and that are still kept back. Returns whether others must still be closed.
     func dropHeld(closedBy closing: Delivery.Closing, at now: Timestamp) throws -> Bool {
-        let failure = Failure(.movedOn, .giveUp, "The escalation that it belongs to ended before it could be sent.")
         var isOpen = closing.isOpen
         for name in closing.held {
             guard let (id, lane) = try keptBack(name) else {
                 isOpen = true
                 continue
             }
-            try drop(id, failure, at: now)
+            try drop(id, .escalationEnded, at: now)
             try reorder(lane)
         }
         return isOpen

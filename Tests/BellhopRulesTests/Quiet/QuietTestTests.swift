@@ -101,6 +101,7 @@ import Testing
         }
         let released = test.feed(events).released + test.finish(at: Fixture.start + .days(1)).released
         #expect(released.map { DeliveryOutline($0).outcome } == [.dropped])
+        #expect(released.map(\.initial) == [.dropped(.outdated)])
         #expect(test.tally.rules["r"]?.deliveries == [.quiet: 1, .sent: 1, .dropped: 1])
     }
 
