@@ -152,7 +152,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
     private mutating func release(until end: Timestamp) {
         now = max(now, end)
         var facts = ReleaseFacts(events: events.byPlace)
-        for (scope, keys) in book.needs(of: holding.messages).tasks {
+        for (scope, keys) in book.needs(of: holding.messages(until: end)).tasks {
             for key in keys { facts.tasks[scope, default: [:]][key] = tasks.remembered(key, in: scope, at: now) }
         }
         add(holding.release(until: end, by: book, facts, silences: silences.book, at: now))

@@ -2,7 +2,7 @@ import BellhopCore
 
 /// The messages that quiet times hold in a trial.
 struct TrialHolding {
-    private(set) var messages: [HeldMessage] = []
+    private var held = TrialHeldMessages()
     /// The messages that are no longer held and will never be sent, because a later one closed or replaced what they would show; each
     /// with the reason that the agent gives.
     private var dropped: [Delivery] = []
@@ -12,8 +12,13 @@ struct TrialHolding {
 
     static let maxConversations = 10_000
 
+    var messages: some Collection<HeldMessage> { held.all }
+
     /// When the next quiet time ends that holds a message.
-    var next: Timestamp? { messages.map(\.delivery.runAt).min() }
+    var next: Timestamp? { held.next }
+
+    /// The messages that are held until a moment, in the order in which they were made.
+    func messages(until end: Timestamp) -> [HeldMessage] { held.messages(until: end) }
 
     /// Records deliveries, and returns those that are made. A message that only closes held messages is not made, and these are
     /// dropped.
@@ -21,20 +26,21 @@ struct TrialHolding {
         var made: [Delivery] = []
         for delivery in deliveries {
             if let closing = delivery.closes {
-                let before = messages.count
-                drop(.escalationEnded) { closing.held.contains($0.delivery.id.text) }
-                if !closing.isOpen, before - messages.count == closing.held.count { continue }
+                let closed = held.messages(named: closing.held)
+                drop(closed, .escalationEnded)
+                if !closing.isOpen, closed.count == closing.held.count { continue }
             }
             if delivery.settles {
-                drop(.settled) { held in
-                    held.delivery.lane == delivery.lane && !held.delivery.settles
-                        && held.delivery.arguments.conversation == delivery.arguments.conversation
+                let settled = held.messages(inLane: delivery.lane).filter { earlier in
+                    !earlier.delivery.settles
+                        && earlier.delivery.arguments.conversation == delivery.arguments.conversation
                 }
+                drop(settled, .settled)
             }
             made.append(delivery)
             place += 1
             if case .quiet = delivery.initial {
-                messages.append(HeldMessage(place: place, delivery: delivery))
+                held.add(HeldMessage(place: place, delivery: delivery))
             } else if delivery.initial == .available {
                 send(delivery, place, by: book)
             }
@@ -42,13 +48,13 @@ struct TrialHolding {
         return made
     }
 
-    private mutating func drop(_ why: Failure, where isDropped: (HeldMessage) -> Bool) {
-        for message in messages where isDropped(message) {
+    private mutating func drop(_ messages: [HeldMessage], _ why: Failure) {
+        for message in messages {
+            held.remove(message)
             var delivery = message.delivery
             delivery.initial = .dropped(why)
             dropped.append(delivery)
         }
-        messages.removeAll(where: isDropped)
     }
 
     /// Takes the messages that were dropped since the last time.
@@ -62,10 +68,11 @@ struct TrialHolding {
         let key = [delivery.id.receiver, conversation]
         let isFirst = !conversations.contains(key)
         // Earlier ones that are held would undo what this one did.
-        drop(.outdated) { held in
-            held.place < place && held.delivery.lane == delivery.lane
-                && (held.delivery.settles || held.delivery.arguments.updatesConversation && (message.update || isFirst))
+        let undone = held.messages(inLane: delivery.lane).filter { earlier in
+            earlier.place < place
+                && (earlier.delivery.settles || earlier.delivery.arguments.updatesConversation && (message.update || isFirst))
         }
+        drop(undone, .outdated)
         if message.resolve, book.facts.isPager(delivery.id.receiver) {
             conversations.remove(key)
         } else {
@@ -78,22 +85,21 @@ struct TrialHolding {
         until end: Timestamp, by book: RuleBook, _ facts: ReleaseFacts, silences: SilenceBook, at now: Timestamp
     ) -> [Delivery] {
         var released: [Delivery] = []
-        let due = messages.filter { $0.delivery.runAt == end }
-        messages.removeAll { $0.delivery.runAt == end }
+        let due = held.messages(until: end)
+        for message in due { held.remove(message) }
         for receiver in Set(due.map(\.delivery.id.receiver)).sorted() {
-            var held = due.filter { $0.delivery.id.receiver == receiver }
+            var group = due.filter { $0.delivery.id.receiver == receiver }
             if book.showsConversations(receiver) {
-                for place in held.indices {
-                    let conversation = held[place].delivery.arguments.message?.conversation
-                    held[place].continues = conversation.map { conversations.contains([receiver, $0]) } ?? false
+                for place in group.indices {
+                    let conversation = group[place].delivery.arguments.message?.conversation
+                    group[place].continues = conversation.map { conversations.contains([receiver, $0]) } ?? false
                 }
             }
-            for start in stride(from: 0, to: held.count, by: HeldMessage.most) {
-                let part = Array(held[start..<min(start + HeldMessage.most, held.count)])
+            for start in stride(from: 0, to: group.count, by: HeldMessage.most) {
+                let part = Array(group[start..<min(start + HeldMessage.most, group.count)])
                 released += apply(book.release(part, facts, silences: silences, at: now), by: book)
             }
         }
-        messages.sort { $0.place < $1.place }
         return released
     }
 
@@ -109,7 +115,7 @@ struct TrialHolding {
             case .dropped(let why): message.delivery.initial = .dropped(why)
             case .held(let until):
                 message.delivery.runAt = until
-                messages.append(message)
+                held.add(message)
                 continue
             case .joined: continue
             }
