@@ -156,6 +156,23 @@ import Testing
         #expect(!done.contains("ops answers 500.") && done.contains("Mail &amp; &lt;b&gt;more&lt;/b&gt;"))
     }
 
+    @Test func `the audit shows silences, lists of rules and pauses in words`() async throws {
+        _ = try await fixture.view.ask(.pause(.writes, reason: "move"))
+        let silence = await fixture.api(
+            "POST", "/silences", as: .operator,
+            body: ["for": "2h", "when": "task.number == 'INC1000'", "reason": "a <move>"])
+        let id = try #require(silence.json["id"]?.asString)
+        let browser = try await fixture.logIn(as: .viewer)
+        let page = await browser.get("/audit").text
+        let details = page.matches(of: /<span class="long">(.*?)<\/span>/).map { String($0.output.1) }
+        #expect(details.contains { $0.contains("Writes: yes") && $0.contains("Reason: move") }, "\(details)")
+        #expect(details.contains { $0.hasPrefix("Added: ") && $0.contains("acknowledge") }, "\(details)")
+        let begun = try #require(details.first { $0.hasPrefix("Silence: \(id) until <time ") }, "\(details)")
+        #expect(begun.hasSuffix("<code>task.number == &#39;INC1000&#39;</code>: a &lt;move&gt;"), "\(begun)")
+        #expect(!details.contains { $0.contains("[") || $0.contains("{") || $0.contains("&quot;") }, "\(details)")
+        #expect(await browser.get("/audit", language: "de").text.contains("Schreiben: ja"))
+    }
+
     @Test func `a message that joined others shows their state`() async throws {
         let events = try await fixture.happen(["One", "Two", "Three"], initial: .available)
         #expect(try await fixture.store.coalesce(receiver: "ops", above: 2, at: fixture.clock.now) == 3)

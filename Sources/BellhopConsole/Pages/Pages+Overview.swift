@@ -125,10 +125,9 @@ extension Pages {
         let shown = rows.reversed().map { row -> [HTML] in
             let entry = try? JSON.parse(row["entry"].textOrEmpty)
             let rest = (entry?.asObject ?? [:]).filter { !["by", "act", "kind", "time"].contains($0.key) }
-            let words = rest.map { name, value in
-                let text = value.asString ?? value.text
-                return "\(t(name.prefix(1).uppercased() + name.dropFirst())): \(name == "outcome" ? t(text) : text)"
-            }.joined(separator: "; ")
+            let words = rest.map { name, value -> HTML in
+                "\(t(name.prefix(1).uppercased() + name.dropFirst())): \(audited(name, value, context))"
+            }.joined(by: "; ")
             return [
                 "\(row["number"].shown)", row["at"]?.asInt.map { context.time(Timestamp(microseconds: $0)) } ?? "",
                 "\(t(entry?["act"]?.asString ?? entry?["kind"].textOrEmpty ?? ""))", "\(entry?["by"]?["user"].textOrEmpty ?? "")",
@@ -139,5 +138,23 @@ extension Pages {
         return page(
             context, t("Audit"),
             context.table(t("Audit"), [t("Number"), t("Time"), t("Act"), t("Person"), t("Details")], shown) + older)
+    }
+
+    /// A detail of a row of the audit, in words.
+    private static func audited(_ name: String, _ value: JSON, _ context: PageContext) -> HTML {
+        let t = context.t
+        switch value {
+        case .string(let text): return "\(name == "outcome" ? t(text) : text)"
+        case .array(let items): return "\(items.map { $0.asString ?? $0.text }.joined(separator: ", "))"
+        case .bool(true): return "\(t("yes"))"
+        case .object where name == "silence":
+            let id = value["id"]?.asString ?? ""
+            // The row of its end has only its id.
+            guard let ends = value["ends"] else { return "\(id)" }
+            let reason = value["reason"]?.asString ?? ""
+            let end: HTML = reason.isEmpty ? "" : ": \(reason)"
+            return "\(id) \(t("until")) \(context.time(ends)), \(covered(value, t))\(end)"
+        default: return "\(value.text)"
+        }
     }
 }

@@ -149,7 +149,7 @@ struct Words: Sendable {
         "Step": "Schritt", "To": "An", "Attempt": "Versuch", "Outcome": "Ergebnis", "Detail": "Einzelheit",
         "Silence": "Stummschaltung", "Role": "Rolle", "Cause": "Ursache", "Subject": "Gegenstand", "Through": "Bis",
         "Hash": "Prüfsumme", "Event": "Ereignis", "Force": "Erzwungen", "Writes": "Schreiben", "Added": "Neu",
-        "Changed": "Geändert", "Anew": "Anders entscheidend", "Removed": "Entfernt", "Routed": "Gesehen bis",
+        "Changed": "Geändert", "Anew": "Anders entscheidend", "Removed": "Entfernt", "Routed": "Gesehen bis", "yes": "ja",
         // The kinds of waits.
         "for": "Frist", "count": "Anzahl", "group": "Sammlung", "on": "weitere Ereignisse", "none": "Ausbleiben",
         "escalate": "Eskalation", "schedule": "Zeitplan", "existing": "Bestand",
