@@ -59,9 +59,11 @@ final class HeldMessages: Sendable {
             let silences = try await context.silences.update(for: book, in: context)
             let needs = book.needs(of: held)
             var facts = ReleaseFacts(tasks: try await context.remembered(needs.tasks))
-            // A poll may have stored the events of this moment already, which come later.
-            let earlier = try await EarlierTasks(after: 0, in: context.store, by: book).reloaded()
-            for (scope, tasks) in facts.tasks { facts.tasks[scope] = earlier.some(tasks, of: scope) }
+            if !needs.tasks.isEmpty {
+                // A poll may have stored the events of this moment already, which come later.
+                let earlier = try await EarlierTasks(after: 0, in: context.store, by: book).reloaded()
+                for (scope, tasks) in facts.tasks { facts.tasks[scope] = earlier.some(tasks, of: scope) }
+            }
             for event in try await context.events(at: needs.events) { facts.events[event.sequence] = event }
             let release = book.release(held, facts, silences: silences, at: now)
             context.checkpoint(.beforeRelease)

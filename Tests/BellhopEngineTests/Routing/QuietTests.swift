@@ -87,6 +87,26 @@ import Testing
         #expect(try await available(bench) == ["t1", "t2", "digest"])
     }
 
+    @Test func `a release of messages without tasks does not read the events that wait`() async throws {
+        let bench = try Bench()
+        let rule = """
+            rule: digest
+            on: {schedule: "0 10 * * *"}
+            quiet: {hours: "09:00-17:00"}
+            do: [{notify: {to: chat, title: digest}}]
+            """
+        let shelf = try await shelf(bench, rule)
+        let timers = TimerLoop(bench.context, shelf: shelf)
+        await bench.clock.advance(by: .seconds(3600))
+        try await timers.fireDue()
+        try await Router(bench.context, shelf: shelf).routePending()
+        #expect(try await bench.deliveries(.quiet).count == 1)
+        await bench.clock.advance(by: .seconds(7 * 3600))
+        bench.store.fail { $0 == .unrouted ? .before : nil }
+        try await timers.fireDue()
+        #expect(try await available(bench) == ["digest"])
+    }
+
     @Test func `a message is released when the quiet time of its connection has ended too`() async throws {
         let bench = try Bench()
         let hours = try HoursWindow.list("17:00-18:00")
