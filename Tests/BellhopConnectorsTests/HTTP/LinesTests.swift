@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func `a socket reads on only when its reader has processed all parts`() async throws {
-        let hasSentAll = Atomic(false)
+        let seen = Seen()
         let (_, address) = try await SocketServer.serve { _, send in
             Task {
                 send(Self.head)
@@ -52,20 +52,24 @@ import Testing
                     send("8\r\n1234567\n\r\n")
                     try? await Task.sleep(for: .milliseconds(5))
                 }
-                hasSentAll.store(true, ordering: .relaxed)
+                seen.hasSentAll.store(true, ordering: .relaxed)
             }
         }
         let connection = try connect()
         let request = connection.prepared(HTTPRequest(try HTTPAddress(address)), Progress(), deadline: .distantFuture)
-        let parts = Atomic(0)
         let reading = Task {
-            try await connection.clients.answer(to: request) { StuckReader { parts.add(1, ordering: .relaxed) } }
+            try await connection.clients.answer(to: request) { StuckReader { seen.parts.add(1, ordering: .relaxed) } }
         }
-        for _ in 0..<2_000 where !hasSentAll.load(ordering: .relaxed) { try await Task.sleep(for: .milliseconds(5)) }
-        #expect(parts.load(ordering: .relaxed) > 0)
-        #expect(parts.load(ordering: .relaxed) < 50)
+        for _ in 0..<2_000 where !seen.hasSentAll.load(ordering: .relaxed) { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(seen.parts.load(ordering: .relaxed) > 0)
+        #expect(seen.parts.load(ordering: .relaxed) < 50)
         reading.cancel()
         await #expect(throws: (any Error).self) { try await reading.value }
+    }
+
+    private final class Seen: Sendable {
+        let hasSentAll = Atomic(false)
+        let parts = Atomic(0)
     }
 
     /// Never processes the parts that it reads.
