@@ -34,7 +34,7 @@ extension ConnectionManifest {
         var manifest = self
         manifest.settings += [
             Setting(
-                "concurrency", .integer(1...1000), default: limits.concurrency.map(String.init),
+                "concurrency", .integer(1...64), default: limits.concurrency.map(String.init),
                 "The largest number of concurrent deliveries."),
             Setting(
                 "on_paused", .name,

@@ -137,7 +137,7 @@ public final class HTTPConnection: HTTPExchange {
         }
     }
 
-    /// In bytes. Servers refuse larger request heads, and the library traps on one that exceeds its buffer.
+    /// In bytes. Servers refuse larger request heads.
     static let largestHead = 32 << 10
 
     private func headSize(of request: HTTPRequest) -> Int {
@@ -165,12 +165,15 @@ public final class HTTPConnection: HTTPExchange {
         var headers = headers(of: request)
         if !headers.contains(name: "Host") { headers.add(name: "Host", value: address.authority) }
         let body = request.body.flatMap { $0.isEmpty ? nil : ByteBuffer(bytes: $0) }
-        if body != nil || request.changesSomething { headers.add(name: "Content-Length", value: "\(body?.readableBytes ?? 0)") }
+        // DELETE has no body by itself (RFC 9110, section 8.6).
+        if body != nil || ["POST", "PUT", "PATCH"].contains(request.method) {
+            headers.add(name: "Content-Length", value: "\(body?.readableBytes ?? 0)")
+        }
         return CallRequest(
             origin: .init(host: address.host, port: address.port, isSecure: address.isSecure),
             head: HTTPRequestHead(
                 version: .http1_1, method: HTTPMethod(rawValue: request.method), uri: address.target, headers: headers),
-            body: body, progress: progress, deadline: deadline)
+            body: body, progress: progress, deadline: deadline, isRepeatable: request.isRepeatable || !request.changesSomething)
     }
 
     private static func add(

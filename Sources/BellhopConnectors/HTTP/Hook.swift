@@ -53,6 +53,8 @@ struct Hook: Sendable {
     func answer(
         to request: HTTPRequest, _ repetition: Repetition = Repetition(isAllowed: true)
     ) async throws(Failure) -> HTTPResponse {
+        var request = request
+        request.isRepeatable = repetition.isAllowed
         do throws(TransportError) {
             return try await exchange.send(request)
         } catch {

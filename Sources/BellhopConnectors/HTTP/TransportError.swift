@@ -135,7 +135,7 @@ extension TransportError {
                 "The request to \(place) was not sent: all \(SocketPool.most) connections to it were in use for \(timeout.plain)."
             )
         case .connectTimeout: self.init(.unreachable, mayHaveArrived: false, Self.silent(called))
-        case .handshakeTimeout: self.init(.tls, mayHaveArrived: false, "\(place) did not finish the TLS handshake.")
+        case .handshakeTimeout: self.init(.tls, mayHaveArrived: false, "\(way) did not finish the TLS handshake.")
         case .proxyTimeout:
             self.init(.unreachable, mayHaveArrived: false, "\(Self.capitalised(called)) does not connect to \(place).")
         case .deadline:

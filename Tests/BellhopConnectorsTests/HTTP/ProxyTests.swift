@@ -128,6 +128,16 @@ import Testing
         try await connection.shutdown()
     }
 
+    @Test(.timeLimit(.minutes(1))) func `a proxy that opens a tunnel and closes it is named at once`() async throws {
+        let (_, address) = try await SocketServer.serve { _, send in
+            send("HTTP/1.1 200 OK\r\n\r\n")
+            send("")
+        }
+        let outcome = try await send(["proxy": .string(address), "timeout": 100_000_000], to: "https://acme.example/")
+        #expect(outcome.contains("through the proxy \(address.dropFirst(7))"), "\(outcome)")
+        #expect(!outcome.contains("in time") && !outcome.contains("did not finish"), "\(outcome)")
+    }
+
     @Test func `a proxy that refuses the tunnel is reported`() async throws {
         let proxy = try await ConnectProxy.serve(answer: "403 Forbidden")
         let outcome = try await send(["proxy": .string("http://127.0.0.1:\(proxy.port)")], to: "https://acme.example/")

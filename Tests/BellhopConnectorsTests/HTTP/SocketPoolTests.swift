@@ -224,6 +224,37 @@ import Testing
         #expect(server.connections == 200)
     }
 
+    @Test func `a request over a used socket that the server closes just then is sent again, if it may be`() async throws {
+        let (server, address) = try await SocketServer.serve { request, send in
+            // Each connection answers one request, and ends with the next one.
+            send(
+                request.text.contains("/first")
+                    ? SocketServer.ok("first") : request.connection % 2 == 1 ? "" : SocketServer.ok("again"))
+        }
+        let target = try HTTPAddress(address)
+        for isRepeatable in [true, false] {
+            let connection = try connect()
+            var write = HTTPRequest("POST", target, body: [1])
+            write.isRepeatable = isRepeatable
+            if server.connections % 2 == 1 { _ = try await connect().send(HTTPRequest(target.with(target: "/first"))) }
+            #expect(body(try await connection.send(HTTPRequest(target.with(target: "/first")))) == "first")
+            let before = server.requests.count
+            if isRepeatable {
+                #expect(body(try await connection.send(write)) == "again")
+                #expect(server.requests.count == before + 2)
+            } else {
+                let error = await #expect(throws: TransportError.self) { try await connection.send(write) }
+                #expect(error?.kind == .cut && error?.mayHaveArrived == true)
+                #expect(server.requests.count == before + 1)
+            }
+        }
+        // A new socket that ends without an answer says nothing about used ones: once is enough.
+        if server.connections % 2 == 1 { _ = try await connect().send(HTTPRequest(target.with(target: "/first"))) }
+        let before = server.requests.count
+        await #expect(throws: TransportError.self) { try await connect().send(HTTPRequest(target)) }
+        #expect(server.requests.count == before + 1)
+    }
+
     @Test func `a socket that nobody uses is closed`() async throws {
         let (server, address) = try await SocketServer.serve { _ in "ok" }
         let configuration = HTTPConnection.Configuration(name: "test")

@@ -18,7 +18,11 @@ final class ClientSocket: ChannelInboundHandler {
     private var isSent = true
     /// Whether the server keeps the connection open after the answer.
     private var keepsOpen = true
+    private var hasHead = false
     private var hasBody = false
+    /// Whether it has carried a request before the present one.
+    private var isReused = false
+    private var hasServed = false
     /// Over TLS, the channel stays active until the server agrees.
     private var isClosing = false
 
@@ -42,7 +46,8 @@ final class ClientSocket: ChannelInboundHandler {
         self.call = call
         call.socket = self
         call.stage = .sent
-        (isSent, keepsOpen, hasBody) = (false, true, false)
+        (isSent, keepsOpen, hasHead, hasBody) = (false, true, false, false)
+        (isReused, hasServed) = (hasServed, true)
         let request = call.request
         request.progress.handOver()
         context.write(wrapOutboundOut(.head(request.head)), promise: nil)
@@ -67,6 +72,7 @@ final class ClientSocket: ChannelInboundHandler {
         do {
             switch unwrapInboundIn(data) {
             case .head(let head):
+                hasHead = true
                 guard head.status.code >= 100 else { return call.end(ClientError.noStatus) }
                 keepsOpen = head.isKeepAlive && head.status != .switchingProtocols
                 try call.reader.read(head, of: call)
@@ -102,8 +108,17 @@ final class ClientSocket: ChannelInboundHandler {
         let call = call
         self.call = nil
         pool?.remove(self)
-        call?.end(ClientError.cut)
+        fail(call, ClientError.cut)
         context.fireChannelInactive()
+    }
+
+    private func fail(_ call: Call?, _ error: any Error) {
+        guard let call, !call.hasEnded else { return }
+        if isReused, !hasHead, call.request.isRepeatable, error is ClientError || error is IOError, let pool {
+            pool.sendAgain(call)
+        } else {
+            call.end(error)
+        }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -112,6 +127,6 @@ final class ClientSocket: ChannelInboundHandler {
         let call = call
         self.call = nil
         close()
-        call?.end(error)
+        fail(call, error)
     }
 }

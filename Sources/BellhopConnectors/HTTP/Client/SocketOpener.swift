@@ -1,4 +1,5 @@
 import BellhopCore
+import Glibc
 import NIOCore
 import NIOExtras
 import NIOHTTP1
@@ -69,6 +70,12 @@ struct SocketOpener: Sendable {
             }
     }
 
+    /// Whether this process or machine may open no more files.
+    static func lacksDescriptors(_ error: any Error) -> Bool {
+        let causes = (error as? NIOConnectionError)?.connectionErrors.map(\.error) ?? [error]
+        return causes.contains { [EMFILE, ENFILE].contains(($0 as? IOError)?.errnoCode) }
+    }
+
     private func socket(on channel: any Channel, to origin: CallRequest.Origin, in pool: SocketPool) throws -> ClientSocket {
         let socket = ClientSocket(channel, to: origin, in: pool)
         let pipeline = channel.pipeline.syncOperations
@@ -129,6 +136,7 @@ struct SocketOpener: Sendable {
             try pipeline.addHandler(wait)
             // One by one, because some begin as soon as they are added.
             for handler in all.0 { try pipeline.addHandler(handler, position: .before(wait)) }
+            if !channel.isActive { promise.fail(ClientError.cut) }
         } catch {
             promise.fail(error)
         }

@@ -31,8 +31,20 @@ final class SocketPool {
     func begin(_ call: Call) {
         guard !isShutDown else { return call.end(ClientError.shutDown) }
         call.limitTime(on: loop, to: call.request.deadline)
+        if let socket = takeIdle(call.request.origin) { return socket.send(call) }
+        openOrWait(call)
+    }
+
+    /// Sends a request over another socket, after one that was used before has ended without an answer.
+    func sendAgain(_ call: Call) {
+        guard !isShutDown else { return call.end(ClientError.shutDown) }
+        call.socket = nil
+        call.stage = .waitsForSocket
+        openOrWait(call)
+    }
+
+    private func openOrWait(_ call: Call) {
         let origin = call.request.origin
-        if let socket = takeIdle(origin) { return socket.send(call) }
         if shelves[origin, default: Shelf()].count < Self.most { return openSocket(for: call) }
         shelves[origin]?.waiting.append(call)
     }
@@ -63,7 +75,12 @@ final class SocketPool {
                 }
             case .failure(let error):
                 self.forget(origin)
-                call.end(error)
+                // Idle sockets to other servers make room for this one.
+                if !call.hasEnded, SocketOpener.lacksDescriptors(error), self.closeAllIdle() {
+                    self.openOrWait(call)
+                } else {
+                    call.end(error)
+                }
             }
         }
     }
@@ -105,6 +122,13 @@ final class SocketPool {
 
     private func scheduleSweep(at time: NIODeadline) {
         sweep = loop.assumeIsolated().scheduleTask(deadline: time) { [weak self] in self?.closeIdle() }
+    }
+
+    /// False if there was none.
+    private func closeAllIdle() -> Bool {
+        let sockets = shelves.values.flatMap(\.idle)
+        for socket in sockets { socket.close() }
+        return !sockets.isEmpty
     }
 
     private func closeIdle() {
