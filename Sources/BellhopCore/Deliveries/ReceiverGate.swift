@@ -16,6 +16,8 @@ public struct ReceiverGate: Sendable, Hashable {
         public var opened: ReceiverStop?
         /// The circuit breaker, if it closed.
         public var closed: ReceiverStop?
+        /// True if a delivery was made after a circuit breaker had been open for long: what waits for its next attempt need not wait longer.
+        public var isBack = false
 
         public init() {}
     }
@@ -32,6 +34,9 @@ public struct ReceiverGate: Sendable, Hashable {
     public static let maxFailures = 5
     /// How long it stays open.
     private static let open = Backoff(base: .seconds(5), factor: 2, cap: .seconds(120))
+    /// A breaker that is open this long has had two failed trials. One that closes earlier does not make the receiver's waiting deliveries
+    /// due: if only some of them fail, they would use up their attempts while the others close the breaker again and again.
+    private static let longFailure = Duration.seconds(20)
 
     /// - Parameter most: the most attempts in flight.
     public init(_ receiver: String, most: Int = .max) {
@@ -84,6 +89,9 @@ public struct ReceiverGate: Sendable, Hashable {
         case .answer:
             failures = 0
             closeBreaker(&change)
+            if outcome.isDelivered, let closed = change.closed, let until = closed.until {
+                change.isBack = until - closed.since >= Self.longFailure
+            }
         case .unrelated:
             // Only an attempt at the receiver itself is a trial. If none comes, the others must not stay one at a time.
             if let until = stops[.failures]?.until, until + Self.open.cap <= now { closeBreaker(&change) }

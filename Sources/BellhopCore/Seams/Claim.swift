@@ -124,12 +124,15 @@ public struct Finish: Sendable {
     public var stops: [ReceiverStop]
     /// The pause that the receiver's answer calls for. Stored even if the lease is lost.
     public var pause: ReceiverPause?
+    /// True if the receiver is back after it failed for long: its deliveries that wait for their next attempt become due. Stored even if
+    /// the lease is lost.
+    public var isReceiverBack: Bool
     /// The event `delivery_dead`, if the delivery is dead now.
     public var events: [Event]
 
     public init(
         _ claim: Claim, at: Timestamp, next: RetryPolicy.Next, uncertain: Bool = false, stops: [ReceiverStop] = [],
-        pause: ReceiverPause? = nil, events: [Event] = []
+        pause: ReceiverPause? = nil, isReceiverBack: Bool = false, events: [Event] = []
     ) {
         self.claim = claim
         self.at = at
@@ -137,6 +140,7 @@ public struct Finish: Sendable {
         self.uncertain = uncertain
         self.stops = stops
         self.pause = pause
+        self.isReceiverBack = isReceiverBack
         self.events = events
     }
 }

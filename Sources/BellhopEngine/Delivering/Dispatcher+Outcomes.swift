@@ -57,7 +57,7 @@ extension Dispatcher {
         return Finish(
             claim, at: now, next: next, uncertain: outcome.isUncertain, stops: change.stops,
             pause: change.pause.map { ReceiverPause($0, notifying: capacity.limits(of: delivery.id.receiver)?.onPaused) },
-            events: events)
+            isReceiverBack: change.isBack, events: events)
     }
 
     /// Records how attempts ended (T4); returns those that the store did not accept, with its latest error.

@@ -259,6 +259,15 @@ extension SQL {
             UPDATE delivery SET run_at = :now, paused = 0 WHERE paused = 1 AND receiver = :receiver AND run_at > :now
             """
 
+        /// Makes deliveries due that wait only for their next attempt, except for the time that the receiver itself asked for.
+        static let endBackoff = """
+            UPDATE delivery SET
+                run_at = min(
+                    run_at,
+                    max(:now, coalesce(started + CASE WHEN json_valid(failure) THEN failure ->> '$.after' END, :now)))
+            WHERE \(isAvailable) AND head = 1 AND receiver = :receiver AND run_at > :now AND attempts > 0 AND paused = 0
+            """
+
         static let firstLeaseEnd = "SELECT min(lease_until) FROM delivery WHERE state = 'running' AND \(isIndexed)"
 
         static let place = "SELECT id, lane, state FROM delivery WHERE \(isNamed)"

@@ -61,6 +61,9 @@ extension Session {
             chain = nil
         }
         for stop in finish.stops { try keep(stop) }
+        if finish.isReceiverBack {
+            try run(SQL.Deliveries.endBackoff, (":now", finish.at), (":receiver", finish.claim.delivery.id.receiver))
+        }
         // The update itself finds out whether the lease holds: reading the row first would take 7 % of the time of `store.deliveries`.
         guard try end(finish) else { return false }
         let (delivery, lease, now) = (finish.claim.delivery, finish.claim.lease, finish.at)

@@ -49,6 +49,27 @@ import Testing
         }
     }
 
+    @Test(arguments: [0, 1, 2, 3])
+    func `a receiver is back when a delivery is made after two failed trials, not after a short failure or another answer`(
+        _ trials: Int
+    ) {
+        for (outcome, isMade) in [(Outcome.delivered(Receipt("ok")), true), (Self.refused, false)] {
+            var gate = failing(5)
+            var now = start + .seconds(4)
+            for _ in 0..<trials {
+                now = gate.room(inFlight: 0, most: 8, at: now).next ?? now
+                gate.began(at: now)
+                _ = gate.ended(Self.timeout, began: now, at: now)
+            }
+            now = gate.room(inFlight: 0, most: 8, at: now).next ?? now
+            gate.began(at: now)
+            let change = gate.ended(outcome, began: now, at: now)
+            #expect(change.closed != nil && change.isBack == (isMade && trials >= 2))
+            let next = gate.ended(outcome, began: now, at: now)
+            #expect(!next.isBack)
+        }
+    }
+
     @Test func `a rest is kept although the outcome of the write that asked for it is unknown`() {
         var gate = ReceiverGate("snow")
         gate.began(at: start)

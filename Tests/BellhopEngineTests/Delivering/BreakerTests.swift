@@ -33,6 +33,43 @@ import Testing
         #expect(try await bench.store.stops().allSatisfy { !$0.lasts(at: bench.now) })
     }
 
+    @Test func `once a receiver is back, deliveries that would wait for hours are sent after the trial`() async throws {
+        let bench = try Bench()
+        let isUp = Mutex(false)
+        let action = ScriptedAction(failing: Self.unreachable) { _, _ in !isUp.withLock { $0 } }
+        let start = bench.now
+        try await bench.enqueue(["a", "b", "c"].map { TestDelivery($0, retry: .standard) })
+        let loop = bench.dispatching(action)
+        await bench.run(until: start + .seconds(6 * 3600))
+        let attempts = action.count
+        let first = try #require(try await bench.store.nextDue(excluding: []))
+        #expect(first > bench.now + .seconds(600))
+        isUp.withLock { $0 = true }
+        try await bench.enqueue([TestDelivery("new", retry: .standard)])
+        await bench.run(until: bench.now + .seconds(1))
+        await loop.stop()
+        let sent = action.texts.dropFirst(attempts)
+        #expect(sent.first == "new")
+        #expect(sent.sorted() == ["a", "b", "c", "new"])
+        #expect(try await bench.deliveries(.done).count == 4)
+        #expect(bench.recorder.count("receiver.breaker_closed") == 1)
+    }
+
+    @Test func `deliveries that fail beside others that are made keep their waits`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction(failing: Self.unreachable) { delivery, _ in delivery.text.hasPrefix("wrong") }
+        let start = bench.now
+        try await bench.enqueue((0..<6).map { TestDelivery("wrong \($0)", retry: .standard) })
+        let loop = bench.dispatching(action)
+        for minute in 1...60 {
+            try await bench.enqueue([TestDelivery("right \(minute)", retry: .standard)])
+            await bench.run(until: start + .seconds(minute * 60))
+        }
+        await loop.stop()
+        // Otherwise each would have used up its fifteen attempts in a quarter of an hour.
+        #expect(try await bench.deliveries(.dead).isEmpty)
+    }
+
     @Test func `a delivery that has expired is not the trial, and no attempt of it is counted`() async throws {
         let bench = try Bench()
         let start = bench.now

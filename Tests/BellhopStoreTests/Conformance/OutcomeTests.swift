@@ -152,6 +152,41 @@ import Testing
     }
 
     @Test(arguments: Benches())
+    func `once a receiver is back, its deliveries that wait for their next attempt are due, except for a time that it asked for`(
+        _ bench: Bench
+    ) async throws {
+        try await bench.enqueue((1...5).map { Sample.delivery($0) } + [Sample.delivery(6, receiver: "mail")])
+        let claims = try await bench.claim()
+        let silence = Failure(.timeout, .retry(after: nil), "The other side was silent.")
+        for place in [1, 2, 5] {
+            // The later the delivery was made, the earlier it would be tried.
+            try await bench.finish(claims[place], .retry(at: bench.after(7200 - place), silence))
+        }
+        let refusal = Failure(.unauthenticated, .pauseConnection, "The password was refused.")
+        try await bench.finish(claims[3], .paused(refusal, until: bench.after(300)))
+        let asked = Failure(.serverError, .retry(after: .seconds(90)), "500")
+        try await bench.finish(claims[4], .retry(at: bench.after(3600), asked))
+        var later = Sample.delivery(7)
+        later.runAt = bench.after(600)
+        try await bench.enqueue([later])
+        await bench.clock.pass(30)
+        let back = Finish(claims[0], at: bench.now, next: .done(Sample.receipt), isReceiverBack: true)
+        let (kept, _) = try await bench.failingEachStatement {
+            try await bench.store.finish([back])
+        } afterFailure: { _ async throws in
+            #expect(try await bench.claim().isEmpty)
+        }
+        #expect(kept == [true])
+        let again = try await bench.claim()
+        #expect(again.map(\.delivery.id) == [2, 3].map { Sample.delivery($0).id })
+        #expect(again.map(\.attempt.number) == [2, 2])
+        await bench.clock.pass(59)
+        #expect(try await bench.claim().isEmpty)
+        await bench.clock.pass(1)
+        #expect(try await bench.claim(for: 9999).map(\.delivery.id) == [Sample.delivery(5).id])
+    }
+
+    @Test(arguments: Benches())
     func `a dead delivery is stored together with its event`(_ bench: Bench) async throws {
         try await bench.enqueue([Sample.delivery(1)])
         let death = Sample.event(9, type: .deliveryDead)

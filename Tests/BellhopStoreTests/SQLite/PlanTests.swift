@@ -14,6 +14,7 @@ import Testing
         ("insert", SQL.Deliveries.insert, "delivery_lane"), ("promote", SQL.Deliveries.promote, "delivery_bars"),
         ("due", SQL.Deliveries.due, "delivery_open"), ("next receiver", SQL.Deliveries.nextReceiver, "delivery_open"),
         ("next rule", SQL.Deliveries.nextRule, "delivery_open"),
+        ("the waits for a receiver that is back", SQL.Deliveries.endBackoff, "delivery_open (state=? AND head=? AND receiver=?"),
         ("messages to coalesce", SQL.Coalescing.heads, "delivery_open (state=? AND head=? AND receiver=? AND rule=?"),
         ("count of messages", SQL.Coalescing.count, "delivery_open (state=? AND head=? AND receiver=? AND rule=?"),
         ("next rule with messages", SQL.Coalescing.nextRule, "COVERING INDEX delivery_open"),
