@@ -209,17 +209,19 @@ import Testing
     @Test func `a connection that cannot be used needs a person at once, and another failure after fifteen minutes`() {
         let now = TestClock().now
         func needs(
-            _ failure: Failure?, waits seconds: Int, tried: Int? = nil, paused: ReceiverStop.Cause? = nil
+            _ failure: Failure?, waits seconds: Int, tried: Int? = nil, next: Int? = nil, paused: ReceiverStop.Cause? = nil,
+            until: Int? = nil
         ) -> [String] {
             var status = StoreStatus(sources: [], rules: [], stops: [], deliveries: [:], events: 0, unrouted: 0)
             if let paused {
-                let stop = ReceiverStop(receiver: "chat", cause: paused, since: now, until: nil, reason: "")
+                let stop = ReceiverStop(
+                    receiver: "chat", cause: paused, since: now, until: until.map { now + .seconds($0) }, reason: "")
                 status.stops = [.init(stop: stop, waiting: 1)]
             }
             status.backlog = [
                 .init(
                     receiver: "chat", waiting: 1, since: now - .seconds(seconds), firstAttempt: tried.map { now - .seconds($0) },
-                    failure: failure)
+                    failure: failure, next: next.map { now + .seconds($0) })
             ]
             return StatusNeeds.sentences(status, agent: [:], at: now)
         }
@@ -234,6 +236,13 @@ import Testing
         // A quiet time kept it back before.
         #expect(needs(silence, waits: 36_000, tried: 899) == [])
         #expect(needs(silence, waits: 36_000, tried: 900) == ["A delivery to chat keeps failing: It does not answer."])
+        let sentence = "A delivery to chat keeps failing: It does not answer."
+        #expect(needs(silence, waits: 900, next: 0) == [sentence])
+        #expect(needs(silence, waits: 900, next: 600) == ["\(sentence) It is tried next at \(now + .seconds(600))."])
+        #expect(
+            needs(silence, waits: 900, next: 30, paused: .failures, until: 90) == [
+                "\(sentence) It is tried next at \(now + .seconds(90))."
+            ])
         // It waits for its turn, or a person wants it to wait.
         #expect(needs(nil, waits: 900) == [])
         #expect(needs(silence, waits: 900, paused: .person) == [])

@@ -110,6 +110,9 @@ import Testing
             }
         }
         #expect(t.sentence("The source a is failing: x is failing: y.") == "Die Quelle a ist gestört: x is failing: y.")
+        #expect(
+            t.sentence("A delivery to a keeps failing: x: 502. It is tried next at 2026-01-05T09:00:00Z.")
+                == "Eine Zustellung an a schlägt immer wieder fehl: x: 502. Nächster Versuch: 2026-01-05T09:00:00Z.")
         #expect(t.sentence("3 deliveries are dead: `b`.") == "3 Zustellungen sind aufgegeben: `b`.")
         #expect(t.sentence("Something else.") == "Something else.")
         #expect(Words(language: .english).sentence("No agent is running.") == "No agent is running.")

@@ -37,7 +37,12 @@ public enum StatusNeeds {
                 sentences.append(
                     "The connection \(backlog.receiver) cannot be used, and its deliveries wait: " + ended(failure.message))
             } else if now - (backlog.firstAttempt ?? backlog.since) >= longestFailing {
-                sentences.append("A delivery to \(backlog.receiver) keeps failing: " + ended(failure.message))
+                // No delivery is tried while its receiver is stopped.
+                let next = (stops.filter { $0.receiver == backlog.receiver }.map(\.until) + [backlog.next]).compactMap(\.self)
+                    .max()
+                sentences.append(
+                    "A delivery to \(backlog.receiver) keeps failing: " + ended(failure.message)
+                        + (next.map { $0 > now ? " It is tried next at \($0)." : "" } ?? ""))
             }
         }
         for pause in status.pauses where !pause.isByPerson {

@@ -75,6 +75,9 @@ extension Words {
         .init(
             "The connection % cannot be used, and its deliveries wait: %",
             "Die Verbindung % ist nicht nutzbar, und ihre Zustellungen warten: %"),
+        .init(
+            "A delivery to % keeps failing: % It is tried next at %.",
+            "Eine Zustellung an % schlägt immer wieder fehl: % Nächster Versuch: %."),
         .init("A delivery to % keeps failing: %", "Eine Zustellung an % schlägt immer wieder fehl: %"),
         .init("The rule % failed when it last ran: %", "Die Regel % hatte beim letzten Lauf einen Fehler: %"),
         .init("1 delivery is dead: %", "1 Zustellung ist aufgegeben: %"),

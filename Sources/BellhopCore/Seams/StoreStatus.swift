@@ -67,15 +67,19 @@ public struct StoreStatus: Sendable, Hashable {
         public var firstAttempt: Timestamp?
         /// Why the latest attempt at the oldest failed; nil if none has.
         public var failure: Failure?
+        /// When the oldest is tried again; nil if none has failed, or while it is tried.
+        public var next: Timestamp?
 
         public init(
-            receiver: String, waiting: Int, since: Timestamp, firstAttempt: Timestamp? = nil, failure: Failure? = nil
+            receiver: String, waiting: Int, since: Timestamp, firstAttempt: Timestamp? = nil, failure: Failure? = nil,
+            next: Timestamp? = nil
         ) {
             self.receiver = receiver
             self.waiting = waiting
             self.since = since
             self.firstAttempt = firstAttempt
             self.failure = failure
+            self.next = next
         }
 
         /// Whether they wait until a person changes something: a login was refused, or a secret is missing.

@@ -95,7 +95,7 @@ extension SQL {
         static let backlog = """
             SELECT open.receiver, iif(open.state = 'available', number, 0),
                 iif(CASE WHEN json_valid(body) THEN body ->> '$.initial.quiet' END IS NULL, created, coalesce(first_started, run_at)),
-                failure, first_started
+                failure, first_started, iif(open.state = 'available' AND failure IS NOT NULL, run_at, NULL)
             FROM (
                 SELECT receiver, state, count(*) AS number, min(id) AS oldest FROM delivery
                 WHERE state IN ('available', 'running') AND \(Deliveries.isIndexed)

@@ -214,7 +214,8 @@ extension Session {
             }
             places[receiver] = backlog.count
             var entry = StoreStatus.BacklogStatus(
-                receiver: receiver, waiting: waiting, since: statement.time(2), firstAttempt: statement.optionalTime(4))
+                receiver: receiver, waiting: waiting, since: statement.time(2), firstAttempt: statement.optionalTime(4),
+                next: statement.optionalTime(5))
             if !statement.isNull(3) { entry.failure = Failure(stored: try statement.json(3)) }
             backlog.append(entry)
         }

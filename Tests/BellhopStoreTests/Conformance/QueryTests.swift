@@ -99,11 +99,11 @@ import Testing
         await bench.clock.pass(5)
         try await bench.enqueue([Sample.delivery(4, lane: "one", at: bench.now)])
         func backlog(
-            _ receiver: String, waiting: Int, isTried: Bool = false, _ failure: Failure? = nil
+            _ receiver: String, waiting: Int, isTried: Bool = false, _ failure: Failure? = nil, next: Timestamp? = nil
         ) -> StoreStatus.BacklogStatus {
             .init(
                 receiver: receiver, waiting: waiting, since: Sample.now, firstAttempt: isTried ? bench.now : nil,
-                failure: failure)
+                failure: failure, next: next)
         }
         #expect(
             try await bench.store.status().backlog == [
@@ -122,7 +122,11 @@ import Testing
         try await bench.finish(claims[2], .done(Sample.receipt))
         let left = try await bench.store.status().backlog
         // An attempt at a connection that cannot be used does not count.
-        #expect(left == [backlog("chat", waiting: 2, refusal), backlog("mail", waiting: 1, isTried: true, Sample.failure)])
+        #expect(
+            left == [
+                backlog("chat", waiting: 2, refusal, next: bench.after(300)),
+                backlog("mail", waiting: 1, isTried: true, Sample.failure, next: bench.after(60)),
+            ])
         #expect(left.map(\.isUnusable) == [true, false])
     }
 
