@@ -34,6 +34,30 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("morning-digest", "1h", "Earlier events that are not counted: 3"),
+        ("weekly-review", "6h", "1000 came and 0 left since the last review, and earlier ones that are not counted."),
+    ])
+    func `a shipped digest says if there were more events than it counts`(_ rule: String, _ wait: String, _ text: String) throws {
+        let events = (1...1003).map { number in
+            "      - task_created: {task: {id: a\(number), assigned_to: \"\", created: 2026-01-01T10:00:00Z}}\n"
+        }
+        let test = """
+            rules: \(rule).yaml
+            timezone: UTC
+            tests:
+              - name: many events
+                at: 2026-01-09T08:00:00Z
+                given:
+            \(events.joined())      - wait: \(wait)
+                expect:
+                  - notify: {text: "\(text)"}
+            """
+        let file = RuleFile(path: "rules/many.test.yaml", bytes: Array(test.utf8))
+        let results = try RuleTests.run([file], rules: try Self.files(), context: Fixture.context())
+        #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
+    }
+
     @Test func `the tests of the shipped rules pass in another time zone, too`() throws {
         let files = try Self.files()
         var context = Fixture.context()
