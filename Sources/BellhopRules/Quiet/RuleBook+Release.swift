@@ -152,10 +152,15 @@ extension RuleBook {
     /// The most fields that a line names.
     private static let maxFields = 5
 
-    /// How the task of a message has changed meanwhile; nil if it has not, or if this is unknown.
+    /// How the task of a message has changed meanwhile; nil if it has not, if this is unknown, or if the message is about this change.
     private func note(of delivery: Delivery, source: String, _ facts: ReleaseFacts) -> [Message.Inline]? {
         guard let now = remembered(delivery, facts) else { return nil }
         if now.removed != nil {
+            if let event = delivery.keptBack?.event.flatMap({ facts.events[$0]?.event }), event.type == .taskRemoved,
+                event.data[.reason]?.asString == now.reason?.rawValue
+            {
+                return nil
+            }
             switch now.reason {
             case .closed: return [.text(" – closed")]
             case .gone: return [.text(" – gone")]

@@ -180,6 +180,25 @@ import Testing
         #expect(release.joined?.coalesces == false)
     }
 
+    @Test func `the line of a message about a removal repeats it only if it was for another reason`() throws {
+        let book = try Self.book(Self.night + Self.notify)
+        let tasks = (1...3).map { Fixture.task("k\($0)", number: "INC\($0)") }
+        var held = held(book, tasks)
+        var events: [Int64: StoredEvent] = [:]
+        var remembered: [TaskKey: RememberedTask] = [:]
+        for (place, task) in tasks.enumerated() {
+            let number = Int64(place + 1)
+            held[place].delivery.initial = .quiet(Delivery.KeptBack(task: task, event: number))
+            // The first message is about the new task, and the others are about its removal.
+            let reason: JSON.Object = place == 0 ? [:] : ["reason": .string(place == 1 ? "closed" : "left_query")]
+            events[number] = StoredEvent(
+                sequence: number, event: Fixture.event(place == 0 ? .taskCreated : .taskRemoved, task, data: reason))
+            remembered[task.key] = RememberedTask(snapshot: task, generation: 1, removed: Self.evening, reason: .closed)
+        }
+        let release = book.release(held, ReleaseFacts(tasks: [Fixture.scope: remembered], events: events), at: Self.morning)
+        #expect(lines(release) == ["3 messages were kept back", "INC1 – closed", "INC2", "INC3 – closed"])
+    }
+
     @Test func `a single held message is sent unchanged`() throws {
         let book = try Self.book(Self.night + Self.notify)
         let release = book.release(held(book, [Fixture.task()]), ReleaseFacts(), at: Self.morning)
