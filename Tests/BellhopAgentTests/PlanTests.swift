@@ -9,7 +9,8 @@ import Testing
 
     private func plan(
         _ before: String, _ after: String, sources: ([String], [String]) = ([], []), connections: ([String], [String]) = ([], []),
-        secrets: ([String], [String]) = ([], []), scopes: [String: Scope.ID] = [:], known: Set<Scope.ID> = []
+        secrets: ([String], [String]) = ([], []), scopes: [String: Scope.ID] = [:], known: Set<Scope.ID> = [],
+        waits: [StoreStatus.WaitStatus] = []
     ) throws -> Plan {
         let now = Timestamp(seconds: 1_767_603_600)
         func state(_ text: String, _ sources: [String], _ connections: [String], _ secrets: [String]) -> RulesInForce {
@@ -18,7 +19,7 @@ import Testing
         func book(_ text: String) throws -> RuleBook { try RuleBook.load(files(text), context: RuleLoading.openContext()) }
         return Plan(
             state(before, sources.0, connections.0, secrets.0), state(after, sources.1, connections.1, secrets.1),
-            before: try book(before), after: try book(after), scopes: scopes, known: known, at: now)
+            before: try book(before), after: try book(after), scopes: scopes, known: known, waits: waits, at: now)
     }
 
     private static let plain = "rule: a\non: task_created\ndo: [{log: x}]\n"
@@ -45,6 +46,23 @@ import Testing
         let daily = "rule: a\non: {every: 1d}\ndo: [{log: x}]\n"
         #expect(try plan(daily, daily.replacing("log: x", with: "log: y")).rules.map(\.keepsTimers) == [true])
         #expect(try plan(daily, daily.replacing("1d", with: "2d")).rules.map(\.keepsTimers) == [false])
+    }
+
+    @Test func `what a rule has under way ends if it is renamed or turned off, and waits also if they change`() throws {
+        let rule = "rule: a\non: task_created\nfor: 5m\ndo: [{log: x}]\nescalate: {after: 4h, do: [{log: y}]}\n"
+        let waits = [
+            StoreStatus.WaitStatus(rule: "a", part: .hold, count: 2),
+            StoreStatus.WaitStatus(rule: "a", part: .escalation, count: 1),
+            StoreStatus.WaitStatus(rule: "a", part: .group, count: 1, gathered: 3),
+        ]
+        func ends(_ after: String) throws -> [EndedWaits?] { try plan(rule, after, waits: waits).rules.map(\.ends) }
+        let all = EndedWaits(rule: "a", waits: 5, escalations: 1)
+        #expect(try ends(rule.replacing("rule: a", with: "rule: b")) == [all, nil])
+        #expect(try ends(rule + "enabled: false\n") == [all])
+        #expect(try ends(rule.replacing("5m", with: "6m")) == [EndedWaits(rule: "a", waits: 5, escalations: 0)])
+        #expect(try ends(rule.replacing("log: x", with: "log: z")) == [nil])
+        let json = try plan(rule, rule.replacing("rule: a", with: "rule: b"), waits: waits).json
+        #expect(json["rules"]?[0]?["ends"] == ["waits": 5, "escalations": 1])
     }
 
     @Test func `added and removed sources, receivers and secrets, and new baselines, are named`() throws {

@@ -12,6 +12,8 @@ public struct Plan: Sendable {
         public var parts: [String] = []
         /// Whether the rule's schedule, waits, counts and groups continue; nil if it has none.
         public var keepsTimers: Bool?
+        /// What it has under way in the store and loses; nil if nothing.
+        public var ends: EndedWaits?
     }
 
     /// Names that are added, removed, or kept with changed settings.
@@ -50,9 +52,10 @@ public struct Plan: Sendable {
     ///   - before: the rules in force, if they can be loaded.
     ///   - scopes: the scopes of the sources in the files, by name.
     ///   - known: the scopes of which the store has a baseline.
+    ///   - waits: what the rules have under way in the store.
     public init(
         _ inForce: RulesInForce, _ files: RulesInForce, before: RuleBook?, after: RuleBook, scopes: [String: Scope.ID],
-        known: Set<Scope.ID>, at now: Timestamp
+        known: Set<Scope.ID>, waits: [StoreStatus.WaitStatus] = [], at now: Timestamp
     ) {
         let (oldSettings, newSettings) = (inForce.settings, files.settings)
         // An agent of an earlier version did not store the settings.
@@ -75,6 +78,34 @@ public struct Plan: Sendable {
             default: break
             }
         }
+        let ends = Self.ends(of: waits, before, after, at: now)
+        for place in rules.indices { rules[place].ends = ends[rules[place].name] }
+    }
+
+    /// What each rule has under way and loses: its waits, if it is removed or waits for something else now, and its escalations, if it is
+    /// removed or turned off. A rule with a new name is another rule.
+    private static func ends(
+        of waits: [StoreStatus.WaitStatus], _ before: RuleBook?, _ after: RuleBook, at now: Timestamp
+    ) -> [String: EndedWaits] {
+        func registrations(_ book: RuleBook?) -> [String: RuleRegistration] {
+            Dictionary((book?.registrations(at: now) ?? []).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        }
+        let (old, new) = (registrations(before), registrations(after))
+        var ends: [String: EndedWaits] = [:]
+        for wait in waits {
+            let isEscalation = wait.part == .escalation
+            if let rule = new[wait.rule] {
+                guard let former = old[wait.rule], isEscalation ? rule.isOff && !former.isOff : rule.waits != former.waits else {
+                    continue
+                }
+            }
+            let number = wait.part == .group ? wait.gathered : wait.count
+            guard number > 0 else { continue }
+            var ended = ends[wait.rule] ?? EndedWaits(rule: wait.rule, waits: 0, escalations: 0)
+            if isEscalation { ended.escalations += number } else { ended.waits += number }
+            ends[wait.rule] = ended
+        }
+        return ends
     }
 
     /// The parts of each rule that define its timers. Leaves out rules without timers.
@@ -95,6 +126,9 @@ public struct Plan: Sendable {
                 "changed": .array(names.changed.map(JSON.string)),
             ]
         }
+        func numbers(_ ends: EndedWaits) -> JSON {
+            ["waits": .int(Int64(ends.waits)), "escalations": .int(Int64(ends.escalations))]
+        }
         return [
             "changes": .bool(!isEmpty),
             "rules": .array(
@@ -103,6 +137,7 @@ public struct Plan: Sendable {
                         "rule": .string(rule.name), "change": .string(rule.change.rawValue),
                         "parts": .array(rule.parts.map(JSON.string)),
                         "timers": rule.keepsTimers.map { .string($0 ? "keep" : "anew") } ?? .null,
+                        "ends": rule.ends.map(numbers) ?? .null,
                     ]
                 }),
             "sources": json(sources), "baselines": .array(baselines.map(JSON.string)), "receivers": json(connections),

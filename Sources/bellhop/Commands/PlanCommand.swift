@@ -37,12 +37,13 @@ struct PlanCommand: DataCommand {
             let inForce =
                 try await RulesInForce(in: store) ?? RulesInForce(at: now, files: [], connections: [], sources: [], secrets: [])
             let before = try? RuleBook.load(inForce.files, context: workspace.context)
-            let known = try await store.status(at: now).sources.filter(\.hasBaseline).map(\.scope.id)
+            let status = try await store.status(at: now)
+            let known = status.sources.filter(\.hasBaseline).map(\.scope.id)
             let polled = workspace.context.sources.filter { $0.shows != .events }
             plan = Plan(
                 inForce, files, before: before, after: book,
                 scopes: Dictionary(polled.map { ($0.name, $0.scope) }, uniquingKeysWith: { first, _ in first }),
-                known: Set(known), at: now)
+                known: Set(known), waits: status.waits, at: now)
             if let before {
                 plan.report = try await BackTestRun.report(
                     store, book, against: before, from: now - .days(1), to: now, areWhole: true)

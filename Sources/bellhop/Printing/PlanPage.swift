@@ -31,18 +31,28 @@ struct PlanPage {
 
     private func line(_ rule: Plan.Rule) -> (String, String) {
         let name = name(rule.name)
+        let ends = rule.ends.map(words)
         switch rule.change {
         case .added: return ("+", name)
-        case .removed: return ("-", name)
+        case .removed: return ("-", [name, ends].compactMap(\.self).joined(separator: ": "))
         case .changed:
             let parts = rule.parts.map(self.name).joined(separator: ", ")
-            guard let keepsTimers = rule.keepsTimers else { return ("~", "\(name): \(parts)") }
-            let timers =
-                keepsTimers
-                ? "its schedule, waits, counts and groups continue"
-                : "its schedule begins anew, and its waits, counts and groups under way end"
-            return ("~", "\(name): \(parts); \(timers)")
+            let timers = rule.keepsTimers.map { keeps in
+                keeps
+                    ? "its schedule, waits, counts and groups continue"
+                    : "its schedule begins anew, and its waits, counts and groups under way end"
+            }
+            return ("~", ["\(name): \(parts)", timers, ends].compactMap(\.self).joined(separator: "; "))
         }
+    }
+
+    /// `2 waiting runs and 1 escalation under way end`.
+    private func words(_ ended: EndedWaits) -> String {
+        let parts = [(ended.waits, "waiting run"), (ended.escalations, "escalation")].filter { $0.0 > 0 }
+        // The store counts no further.
+        let most = StoreStatus.WaitStatus.most
+        let words = parts.map { count, noun in (count > most ? "more than " : "") + counted(min(count, most), noun) }
+        return "\(words.joined(separator: " and ")) under way \(ended.waits + ended.escalations == 1 ? "ends" : "end")"
     }
 
     private func lines(_ names: Plan.Names) -> [(String, String)] {
