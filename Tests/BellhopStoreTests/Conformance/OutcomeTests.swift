@@ -155,12 +155,14 @@ import Testing
     func `once a receiver is back, its deliveries that wait for their next attempt are due, except for a time that it asked for`(
         _ bench: Bench
     ) async throws {
-        try await bench.enqueue((1...5).map { Sample.delivery($0) } + [Sample.delivery(6, receiver: "mail")])
+        try await bench.enqueue((1...5).map { Sample.delivery($0) })
         let claims = try await bench.claim()
+        try await bench.enqueue([Sample.delivery(6, receiver: "mail")])
+        let other = try await bench.claim()[0]
         let silence = Failure(.timeout, .retry(after: nil), "The other side was silent.")
-        for place in [1, 2, 5] {
-            // The later the delivery was made, the earlier it would be tried.
-            try await bench.finish(claims[place], .retry(at: bench.after(7200 - place), silence))
+        // The later a delivery was made, the earlier it would be tried.
+        for (place, claim) in [claims[1], claims[2], other].enumerated() {
+            try await bench.finish(claim, .retry(at: bench.after(7200 - place), silence))
         }
         let refusal = Failure(.unauthenticated, .pauseConnection, "The password was refused.")
         try await bench.finish(claims[3], .paused(refusal, until: bench.after(300)))
