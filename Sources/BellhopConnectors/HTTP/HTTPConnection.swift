@@ -4,7 +4,7 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 
-/// The HTTP client for one remote system: always verifies TLS, never follows redirects, never resends.
+/// The HTTP client for one remote system: always verifies TLS, never follows redirects, sends nothing twice that must be sent once.
 ///
 /// A class, because it owns open sockets: `shutdown()` closes them and waits; otherwise they close when it is released.
 public final class HTTPConnection: HTTPExchange {
@@ -173,7 +173,7 @@ public final class HTTPConnection: HTTPExchange {
             origin: .init(host: address.host, port: address.port, isSecure: address.isSecure),
             head: HTTPRequestHead(
                 version: .http1_1, method: HTTPMethod(rawValue: request.method), uri: address.target, headers: headers),
-            body: body, progress: progress, deadline: deadline, isRepeatable: request.isRepeatable || !request.changesSomething)
+            body: body, progress: progress, deadline: deadline, isRepeatable: request.isRepeatable ?? !request.changesSomething)
     }
 
     private static func add(

@@ -9,8 +9,9 @@ public struct HTTPRequest: Sendable, Hashable {
     public var timeout: Duration?
     /// The request is not sent after this moment, even if it only waited for its turn; nil for no limit.
     public var notAfter: Timestamp?
-    /// Whether sending a write twice is harmless, because the receiver recognizes it or a duplicate does no harm.
-    var isRepeatable = false
+    /// Whether sending it twice is harmless, because the receiver recognizes it or a duplicate does no harm; nil if only its method
+    /// says so.
+    var isRepeatable: Bool?
     /// The statuses for which the body is not needed and may be cut off.
     var bodyNotNeededFor: StatusSet?
 

@@ -176,6 +176,7 @@ struct MobileFoundationConnection: Connection {
     ) async throws(Failure) -> HTTPResponse {
         var asked = request.arguments.request(to: address, notAfter: notAfter)
         asked.address = address
+        asked.isRepeatable = repetition.isAllowed
         if asked.headers["Accept"] == nil { asked.headers["Accept"] = "application/json, */*;q=0.5" }
         if let token { asked.headers["Authorization"] = "Bearer " + token.text }
         do throws(TransportError) {

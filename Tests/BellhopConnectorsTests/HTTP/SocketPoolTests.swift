@@ -224,35 +224,37 @@ import Testing
         #expect(server.connections == 200)
     }
 
-    @Test func `a request over a used socket that the server closes just then is sent again, if it may be`() async throws {
-        let (server, address) = try await SocketServer.serve { request, send in
-            // Each connection answers one request, and ends with the next one.
-            send(
-                request.text.contains("/first")
-                    ? SocketServer.ok("first") : request.connection % 2 == 1 ? "" : SocketServer.ok("again"))
-        }
+    /// Its first connection answers one request, `/first`, and ends with the next one. Later connections answer all.
+    private static let closing: @Sendable (SocketServer.Request, @escaping @Sendable (String) -> Void) -> Void = {
+        request, send in
+        send(request.connection == 1 && !request.text.contains("/first") ? "" : SocketServer.ok("\(request.connection)"))
+    }
+
+    @Test(
+        arguments: [("GET", nil, true), ("GET", false, false), ("POST", nil, false), ("POST", true, true)]
+            as [(String, Bool?, Bool)])
+    func `a request over a used socket that the server closes just then is sent again, if it may be`(
+        _ method: String, _ isRepeatable: Bool?, _ isSentAgain: Bool
+    ) async throws {
+        let (server, address) = try await SocketServer.serve(Self.closing)
+        let connection = try connect()
         let target = try HTTPAddress(address)
-        for isRepeatable in [true, false] {
-            let connection = try connect()
-            var write = HTTPRequest("POST", target, body: [1])
-            write.isRepeatable = isRepeatable
-            if server.connections % 2 == 1 { _ = try await connect().send(HTTPRequest(target.with(target: "/first"))) }
-            #expect(body(try await connection.send(HTTPRequest(target.with(target: "/first")))) == "first")
-            let before = server.requests.count
-            if isRepeatable {
-                #expect(body(try await connection.send(write)) == "again")
-                #expect(server.requests.count == before + 2)
-            } else {
-                let error = await #expect(throws: TransportError.self) { try await connection.send(write) }
-                #expect(error?.kind == .cut && error?.mayHaveArrived == true)
-                #expect(server.requests.count == before + 1)
-            }
+        #expect(body(try await connection.send(HTTPRequest(target.with(target: "/first")))) == "1")
+        var request = HTTPRequest(method, target)
+        request.isRepeatable = isRepeatable
+        if isSentAgain {
+            #expect(body(try await connection.send(request)) == "2")
+        } else {
+            let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
+            #expect(error?.kind == .cut && error?.mayHaveArrived == true)
         }
-        // A new socket that ends without an answer says nothing about used ones: once is enough.
-        if server.connections % 2 == 1 { _ = try await connect().send(HTTPRequest(target.with(target: "/first"))) }
-        let before = server.requests.count
-        await #expect(throws: TransportError.self) { try await connect().send(HTTPRequest(target)) }
-        #expect(server.requests.count == before + 1)
+        #expect(server.requests.count == (isSentAgain ? 3 : 2))
+    }
+
+    @Test func `a request over a new socket that ends without an answer is not sent again`() async throws {
+        let (server, address) = try await SocketServer.serve { _, send in send("") }
+        await #expect(throws: TransportError.self) { try await connect().send(HTTPRequest(HTTPAddress(address))) }
+        #expect(server.requests.count == 1)
     }
 
     @Test func `a socket that nobody uses is closed`() async throws {

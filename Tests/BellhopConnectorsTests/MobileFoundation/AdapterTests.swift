@@ -125,6 +125,23 @@ import Testing
             connection, ["adapter": "java"], attempt: Attempt(number: 1, now: start, lastUncertain: start))
     }
 
+    @Test func `a call is sent again over another socket only if it may be repeated`() async throws {
+        practice.runtime.addAdapter("java", .init { _ in .init(body: "{}") })
+        let connection = try await practice.open()
+        for (arguments, times) in [
+            (["adapter": "java"], 1), (["adapter": "java", "repeatable": true], 2), (["adapter": "java", "method": "GET"], 2),
+            (["adapter": "java", "method": "GET", "repeatable": false], 1),
+        ] as [(JSON.Object, Int)] {
+            // So that the next call uses a socket that was used before.
+            _ = try await practice.call(connection, ["adapter": "java"])
+            let asked = practice.simulation.requests.count()
+            practice.simulation.faults.add(.resetAfter, path: "/mfp/api/adapters/java", times: nil)
+            _ = await failure { _ = try await practice.call(connection, arguments) }
+            #expect(practice.simulation.requests.count() - asked == times)
+            practice.simulation.faults.removeAll()
+        }
+    }
+
     @Test func `an adapter's answer can be checked and kept, as JSON or as text`() async throws {
         practice.runtime.addAdapter(
             "java", .init { call in .init(body: call.path == "text" ? "OK 17" : #"{"order": {"id": 5}}"#) })
