@@ -251,6 +251,19 @@ import Testing
         #expect(server.requests.count == (isSentAgain ? 3 : 2))
     }
 
+    @Test func `a request over a used socket is also sent again if the server closes it without announcing that over TLS`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let ca = try folder.write("ca.pem", TLSServer.certificate)
+        let (server, address) = try await SocketServer.serve(over: TLSServer.context(), Self.closing)
+        let connection = try connect(.init(name: "test", ca: ca))
+        let target = try HTTPAddress(address)
+        #expect(body(try await connection.send(HTTPRequest(target.with(target: "/first")))) == "1")
+        #expect(body(try await connection.send(HTTPRequest(target))) == "2")
+        #expect(server.requests.count == 3)
+    }
+
     @Test func `a request over a new socket that ends without an answer is not sent again`() async throws {
         let (server, address) = try await SocketServer.serve { _, send in send("") }
         await #expect(throws: TransportError.self) { try await connect().send(HTTPRequest(HTTPAddress(address))) }

@@ -1,6 +1,7 @@
 import BellhopTesting
 import NIOCore
 import NIOPosix
+import NIOSSL
 import Synchronization
 
 /// A server on this machine whose answers are written byte by byte. It takes each read for one request.
@@ -24,8 +25,11 @@ final class SocketServer: Sendable {
     var requests: [Request] { state.withLock { $0.requests } }
 
     /// Serves until the test ends.
-    /// - Parameter answer: sends the bytes of an answer, now or later. Empty bytes close the connection.
+    /// - Parameters:
+    ///   - tls: the certificate is for `localhost`; nil to serve without TLS.
+    ///   - answer: sends the bytes of an answer, now or later. Empty bytes close the connection, without TLS's announcement.
     static func serve(
+        over tls: NIOSSLContext? = nil,
         _ answer: @escaping @Sendable (Request, _ send: @escaping @Sendable (String) -> Void) -> Void
     ) async throws -> (SocketServer, address: String) {
         let server = SocketServer(answer)
@@ -37,12 +41,15 @@ final class SocketServer: Sendable {
                         state.connections += 1
                         return state.connections
                     }
-                    try channel.pipeline.syncOperations.addHandler(Handler(server, number))
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(Edge(), name: Edge.name)
+                    if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+                    try pipeline.addHandler(Handler(server, number))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
         whenTestEnds { channel.close(promise: nil) }
-        return (server, "http://127.0.0.1:\(channel.localAddress?.port ?? 0)")
+        return (server, (tls == nil ? "http://127.0.0.1" : "https://localhost") + ":\(channel.localAddress?.port ?? 0)")
     }
 
     /// Serves until the test ends, and answers each request with 200 and this body.
@@ -53,6 +60,13 @@ final class SocketServer: Sendable {
     /// An answer with status 200.
     static func ok(_ body: String, fields: String = "") -> String {
         "HTTP/1.1 200 OK\r\n\(fields)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    }
+
+    /// The first handler. What it closes, TLS does not announce.
+    private final class Edge: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        static let name = "edge"
     }
 
     private final class Handler: ChannelInboundHandler {
@@ -69,7 +83,9 @@ final class SocketServer: Sendable {
             let channel = context.channel
             server.answer(request) { text in
                 if text.isEmpty {
-                    channel.close(promise: nil)
+                    channel.eventLoop.execute {
+                        try? channel.pipeline.syncOperations.context(name: Edge.name).close(promise: nil)
+                    }
                 } else {
                     channel.writeAndFlush(ByteBuffer(string: text), promise: nil)
                 }

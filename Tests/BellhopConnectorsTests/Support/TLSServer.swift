@@ -9,7 +9,8 @@ import NIOSSL
 struct TLSServer {
     let port: Int
 
-    static func serve(wantsCertificate: Bool = false, newest: TLSVersion? = nil) async throws -> TLSServer {
+    /// The server's side of TLS.
+    static func context(wantsCertificate: Bool = false, newest: TLSVersion? = nil) throws -> NIOSSLContext {
         let certificates = try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8))
         let key = try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem)
         var tls = TLSConfiguration.makeServerConfiguration(
@@ -22,7 +23,11 @@ struct TLSServer {
             tls.minimumTLSVersion = .tlsv1
             tls.maximumTLSVersion = newest
         }
-        let context = try NIOSSLContext(configuration: tls)
+        return try NIOSSLContext(configuration: tls)
+    }
+
+    static func serve(wantsCertificate: Bool = false, newest: TLSVersion? = nil) async throws -> TLSServer {
+        let context = try context(wantsCertificate: wantsCertificate, newest: newest)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {

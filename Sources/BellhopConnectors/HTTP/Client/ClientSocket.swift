@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import NIOHTTPCompression
+import NIOSSL
 
 /// An open connection to a server, which sends one request after the other. Used only on its client's thread.
 final class ClientSocket: ChannelInboundHandler {
@@ -114,11 +115,9 @@ final class ClientSocket: ChannelInboundHandler {
 
     private func fail(_ call: Call?, _ error: any Error) {
         guard let call, !call.hasEnded else { return }
-        if isReused, !hasHead, call.request.isRepeatable, error is ClientError || error is IOError, let pool {
-            pool.sendAgain(call)
-        } else {
-            call.end(error)
-        }
+        // Over TLS, the end of a connection is an error if the server did not announce it.
+        let isEnd = error is ClientError || error is IOError || error as? NIOSSLError == .uncleanShutdown
+        if isReused, !hasHead, call.request.isRepeatable, isEnd, let pool { pool.sendAgain(call) } else { call.end(error) }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
