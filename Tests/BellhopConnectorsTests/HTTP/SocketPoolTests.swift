@@ -264,6 +264,21 @@ import Testing
         #expect(server.requests.count == 3)
     }
 
+    @Test func `a socket that was opened for a request that had ended meanwhile may be closed just then as well`() async throws {
+        let (server, address) = try await SocketServer.serve { request, send in
+            send(request.connection == 1 ? "" : SocketServer.ok("again"))
+        }
+        let connection = try connect()
+        let target = try HTTPAddress(address)
+        let error = await #expect(throws: TransportError.self) {
+            try await connection.send(HTTPRequest(target, timeout: .nanoseconds(1)))
+        }
+        #expect(error?.mayHaveArrived == false)
+        try await wait { server.connections == 1 }
+        try await Task.sleep(for: .milliseconds(50))
+        #expect(body(try await connection.send(HTTPRequest(target))) == "again")
+    }
+
     @Test func `a request over a new socket that ends without an answer is not sent again`() async throws {
         let (server, address) = try await SocketServer.serve { _, send in send("") }
         await #expect(throws: TransportError.self) { try await connect().send(HTTPRequest(HTTPAddress(address))) }

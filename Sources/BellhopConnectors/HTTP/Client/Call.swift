@@ -16,7 +16,7 @@ struct CallRequest: Sendable {
     let body: ByteBuffer?
     let progress: Progress
     let deadline: NIODeadline
-    /// Whether it may be sent again if a socket that was used before ends without an answer, as when the server closes it just then.
+    /// Whether it may be sent again if a socket that was idle before ends without an answer, as when the server closes it just then.
     let isRepeatable: Bool
 }
 

@@ -21,9 +21,8 @@ final class ClientSocket: ChannelInboundHandler {
     private var keepsOpen = true
     private var hasHead = false
     private var hasBody = false
-    /// Whether it has carried a request before the present one.
-    private var isReused = false
-    private var hasServed = false
+    /// Whether it was idle before the present request, so that the server may have closed it just then.
+    private var wasIdle = false
     /// Over TLS, the channel stays active until the server agrees.
     private var isClosing = false
 
@@ -42,13 +41,14 @@ final class ClientSocket: ChannelInboundHandler {
         channel.close(promise: nil)
     }
 
-    func send(_ call: Call) {
+    /// - Parameter wasIdle: whether another request needed the socket first, even if it ended before the socket was open.
+    func send(_ call: Call, wasIdle: Bool = true) {
         guard let context else { return call.end(ClientError.cut) }
         self.call = call
         call.socket = self
         call.stage = .sent
         (isSent, keepsOpen, hasHead, hasBody) = (false, true, false, false)
-        (isReused, hasServed) = (hasServed, true)
+        self.wasIdle = wasIdle
         let request = call.request
         request.progress.handOver()
         context.write(wrapOutboundOut(.head(request.head)), promise: nil)
@@ -117,7 +117,7 @@ final class ClientSocket: ChannelInboundHandler {
         guard let call, !call.hasEnded else { return }
         // Over TLS, the end of a connection is an error if the server did not announce it.
         let isEnd = error is ClientError || error is IOError || error as? NIOSSLError == .uncleanShutdown
-        if isReused, !hasHead, call.request.isRepeatable, isEnd, let pool { pool.sendAgain(call) } else { call.end(error) }
+        if wasIdle, !hasHead, call.request.isRepeatable, isEnd, let pool { pool.sendAgain(call) } else { call.end(error) }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

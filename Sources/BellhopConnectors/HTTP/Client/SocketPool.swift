@@ -35,7 +35,7 @@ final class SocketPool {
         openOrWait(call)
     }
 
-    /// Sends a request over another socket, after one that was used before has ended without an answer.
+    /// Sends a request over a new socket, after one that was idle before has ended without an answer.
     func sendAgain(_ call: Call) {
         guard !isShutDown else { return call.end(ClientError.shutDown) }
         call.socket = nil
@@ -71,7 +71,7 @@ final class SocketPool {
                 } else if call.hasEnded {
                     self.takeBack(socket)
                 } else {
-                    socket.send(call)
+                    socket.send(call, wasIdle: false)
                 }
             case .failure(let error):
                 self.forget(origin)
