@@ -109,6 +109,8 @@ extension TransportError {
         case let error as IOError where !arrived: self.init(connecting: error, called)
         default: self.init(.cut, mayHaveArrived: arrived, "The connection to \(way) was lost before the answer was complete.")
         }
+        // A request that was sent again may have arrived the first time, even if there was no connection the second time.
+        if arrived { mayHaveArrived = true }
     }
 
     init(_ error: PrivateAddress.Refused, at address: HTTPAddress) {
@@ -129,7 +131,7 @@ extension TransportError {
     private init(_ error: ClientError, place: String, called: String, way: String, timeout: Duration, _ progress: Progress) {
         let arrived = progress.mayHaveArrived
         switch error {
-        case .noFreeSocket:
+        case .noFreeSocket where !arrived:
             self.init(
                 .timeout, mayHaveArrived: false,
                 "The request to \(place) was not sent: all \(SocketPool.most) connections to it were in use for \(timeout.plain)."
@@ -138,7 +140,7 @@ extension TransportError {
         case .handshakeTimeout: self.init(.tls, mayHaveArrived: false, "\(way) did not finish the TLS handshake.")
         case .proxyTimeout:
             self.init(.unreachable, mayHaveArrived: false, "\(Self.capitalised(called)) does not connect to \(place).")
-        case .deadline:
+        case .deadline, .noFreeSocket:
             let missing = progress.isAnswered ? "finish its answer" : "answer"
             self.init(.timeout, mayHaveArrived: arrived, "\(way) did not \(missing) within \(timeout.plain).")
         case .shutDown: self.init(.cancelled, mayHaveArrived: false, "The connection to \(place) is already shut down.")

@@ -97,6 +97,16 @@ import Testing
         #expect(error.mayHaveArrived)
     }
 
+    @Test(arguments: [ClientError.noFreeSocket, .connectTimeout, .handshakeTimeout, .proxyTimeout, .shutDown])
+    func `a request that was sent again may have arrived the first time, whatever prevents the second`(_ error: ClientError) {
+        let progress = Progress()
+        func translated() -> TransportError { TransportError(error, at: .unused, timeout: .seconds(1), limit: 1, progress) }
+        #expect(!translated().mayHaveArrived)
+        progress.handOver()
+        #expect(translated().mayHaveArrived)
+        #expect(!translated().message.contains("was not sent"))
+    }
+
     @Test(arguments: [
         ("POST", "X-A", "1\r\nX-B: 2", "header field `X-A`"), ("POST", "X-A: 1\r\nX-B", "2", "header field"),
         ("POST", "X-A", "1\0", "header field `X-A`"), ("GET / HTTP/1.1\r\n\r\nPOST", "X-A", "1", "method"),
