@@ -170,7 +170,7 @@ let package = Package(
             name: "BellhopConnectorsTests",
             dependencies: [
                 "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopStore", "BellhopTesting", "Simulator", crypto,
-                cryptoExtras, logging, nioCore, nioHTTP1, nioPosix, nioSSL,
+                cryptoExtras, logging, nioCore, nioEmbedded, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: house),
         .testTarget(

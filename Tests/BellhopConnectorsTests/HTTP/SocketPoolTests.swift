@@ -2,6 +2,7 @@ import BellhopCore
 import BellhopTesting
 import NIOCore
 import NIOEmbedded
+import NIOHTTP1
 import Synchronization
 import Testing
 
@@ -124,12 +125,65 @@ import Testing
         #expect(start.duration(to: .now) < .milliseconds(1_900))
     }
 
-    @Test func `a socket that is being closed is not used again, even if the server has yet to agree`() throws {
-        /// Like TLS, which waits for the server before it closes.
-        final class Hold: ChannelOutboundHandler {
-            typealias OutboundIn = NIOAny
-            func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {}
+    /// Like TLS, which waits for the server before it closes.
+    private final class Hold: ChannelOutboundHandler {
+        typealias OutboundIn = NIOAny
+
+        var agree: () -> Void = {}
+
+        func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+            agree = { context.close(mode: mode, promise: promise) }
         }
+    }
+
+    /// Opens one socket. Then there are no more descriptors until it has closed, and no server.
+    private final class FullMachine: SocketOpening {
+        let channel = EmbeddedChannel()
+        let attempts = Atomic(0)
+
+        func open(
+            for call: Call, in pool: SocketPool, on loop: any EventLoop, then: @escaping (Result<ClientSocket, any Error>) -> Void
+        ) {
+            if attempts.add(1, ordering: .relaxed).newValue == 1 {
+                // Nothing else makes a socket idle here.
+                call.end(CancellationError())
+                let socket = ClientSocket(channel, to: call.request.origin, in: pool)
+                return then(
+                    Result {
+                        try channel.pipeline.syncOperations.addHandler(socket)
+                        return socket
+                    })
+            }
+            guard channel.isActive else { return then(.failure(ClientError.connectTimeout)) }
+            then(.failure(IOError(errnoCode: 24, reason: "socket")))  // EMFILE
+        }
+    }
+
+    @Test func `if descriptors run out, a request waits once until the idle sockets to other servers have closed`() throws {
+        let machine = FullMachine()
+        let hold = Hold()
+        try machine.channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 80)).wait()
+        try machine.channel.pipeline.syncOperations.addHandler(hold)
+        let pool = SocketPool(on: machine.channel.embeddedEventLoop, machine, idle: .seconds(60))
+        var errors: [any Error] = []
+        for host in ["first", "second"] {
+            let request = CallRequest(
+                origin: .init(host: host, port: 443, isSecure: true), head: .init(version: .http1_1, method: .GET, uri: "/"),
+                body: nil, progress: Progress(), deadline: .distantFuture, isRepeatable: true)
+            let reader = AnswerCollector(limit: 10, bodyNotNeededFor: nil, request.progress)
+            let call = Call(request, reader) { result in if case .failure(let error) = result { errors.append(error) } }
+            pool.begin(call)
+        }
+        #expect(machine.attempts.load(ordering: .relaxed) == 2)
+        #expect(errors.count == 1)
+        hold.agree()
+        machine.channel.embeddedEventLoop.run()
+        #expect(machine.attempts.load(ordering: .relaxed) == 3)
+        #expect(errors.last as? ClientError == .connectTimeout)
+        _ = pool.shutDown()
+    }
+
+    @Test func `a socket that is being closed is not used again, even if the server has yet to agree`() throws {
         let channel = EmbeddedChannel()
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 80)).wait()
         let configuration = HTTPConnection.Configuration(name: "test")

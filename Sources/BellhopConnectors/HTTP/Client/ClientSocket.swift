@@ -114,10 +114,10 @@ final class ClientSocket: ChannelInboundHandler {
     }
 
     private func fail(_ call: Call?, _ error: any Error) {
-        guard let call, !call.hasEnded else { return }
+        guard let call else { return }
         // Over TLS, the end of a connection is an error if the server did not announce it.
         let isEnd = error is ClientError || error is IOError || error as? NIOSSLError == .uncleanShutdown
-        if wasIdle, !hasHead, call.request.isRepeatable, isEnd, let pool { pool.sendAgain(call) } else { call.end(error) }
+        if wasIdle, !hasHead, call.request.isRepeatable, isEnd, let pool { pool.openAgain(for: call) } else { call.end(error) }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

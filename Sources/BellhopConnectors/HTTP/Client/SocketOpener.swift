@@ -9,8 +9,15 @@ import NIOSSL
 import NIOTLS
 import Synchronization
 
+/// What opens the sockets of a pool.
+protocol SocketOpening: Sendable {
+    /// - Parameter call: the request that needs the socket. Its stage changes with the steps.
+    func open(
+        for call: Call, in pool: SocketPool, on loop: any EventLoop, then: @escaping (Result<ClientSocket, any Error>) -> Void)
+}
+
 /// Opens sockets: connects, through the proxy if there is one, and makes TLS.
-struct SocketOpener: Sendable {
+struct SocketOpener: SocketOpening {
     let proxy: HTTPAddress?
     /// Whether to refuse private addresses. A name may resolve differently now than when it was checked.
     let refusesPrivate: Bool
@@ -28,7 +35,6 @@ struct SocketOpener: Sendable {
         self.tls = tls
     }
 
-    /// - Parameter call: the request that needs the socket. Its stage changes with the steps.
     func open(
         for call: Call, in pool: SocketPool, on loop: any EventLoop, then: @escaping (Result<ClientSocket, any Error>) -> Void
     ) {

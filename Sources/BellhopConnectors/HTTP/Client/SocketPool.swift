@@ -13,7 +13,7 @@ final class SocketPool {
     }
 
     private let loop: any EventLoop
-    private let opener: SocketOpener
+    private let opener: any SocketOpening
     private let idle: TimeAmount
     private var shelves: [CallRequest.Origin: Shelf] = [:]
     private var open: [ObjectIdentifier: ClientSocket] = [:]
@@ -24,7 +24,7 @@ final class SocketPool {
     static let most = 64
 
     /// - Parameter idle: how long an unused socket stays open.
-    init(on loop: any EventLoop, _ opener: SocketOpener, idle: TimeAmount) {
+    init(on loop: any EventLoop, _ opener: any SocketOpening, idle: TimeAmount) {
         (self.loop, self.opener, self.idle) = (loop, opener, idle)
     }
 
@@ -35,8 +35,9 @@ final class SocketPool {
         openOrWait(call)
     }
 
-    /// Sends a request over a new socket, after one that was idle before has ended without an answer.
-    func sendAgain(_ call: Call) {
+    /// Opens a socket for a request whose first one ended or could not be opened.
+    func openAgain(for call: Call) {
+        guard !call.hasEnded else { return }
         guard !isShutDown else { return call.end(ClientError.shutDown) }
         call.socket = nil
         call.stage = .waitsForSocket
@@ -76,8 +77,8 @@ final class SocketPool {
             case .failure(let error):
                 self.forget(origin)
                 // Idle sockets to other servers make room for this one.
-                if !call.hasEnded, SocketOpener.lacksDescriptors(error), self.closeAllIdle() {
-                    self.openOrWait(call)
+                if !call.hasEnded, SocketOpener.lacksDescriptors(error), let closed = self.closeAllIdle() {
+                    closed.assumeIsolated().whenComplete { _ in self.openAgain(for: call) }
                 } else {
                     call.end(error)
                 }
@@ -124,11 +125,11 @@ final class SocketPool {
         sweep = loop.assumeIsolated().scheduleTask(deadline: time) { [weak self] in self?.closeIdle() }
     }
 
-    /// False if there was none.
-    private func closeAllIdle() -> Bool {
+    /// Closes all idle sockets, which takes a while over TLS; nil if there are none.
+    private func closeAllIdle() -> EventLoopFuture<Void>? {
         let sockets = shelves.values.flatMap(\.idle)
         for socket in sockets { socket.close() }
-        return !sockets.isEmpty
+        return sockets.isEmpty ? nil : .andAllComplete(sockets.map { $0.channel.closeFuture }, on: loop)
     }
 
     private func closeIdle() {
