@@ -16,7 +16,8 @@ public struct ReceiverGate: Sendable, Hashable {
         public var opened: ReceiverStop?
         /// The circuit breaker, if it closed.
         public var closed: ReceiverStop?
-        /// True if a delivery was made after a circuit breaker had been open for long: what waits for its next attempt need not wait longer.
+        /// True if a delivery was made after a circuit breaker had been open for long, at most once an hour: what waits for its next attempt
+        /// need not wait longer.
         public var isBack = false
 
         public init() {}
@@ -27,6 +28,8 @@ public struct ReceiverGate: Sendable, Hashable {
     private var stops: [ReceiverStop.Cause: ReceiverStop] = [:]
     /// The number of failures in a row for which the receiver is at fault.
     private var failures = 0
+    /// When it was last back after a long failure.
+    private var wasBack: Timestamp?
     /// Attempts that began before this moment do not pause the receiver: a person resumed it, or it got new secrets.
     private var refusalsIgnoredBefore = Timestamp.distantPast
 
@@ -37,6 +40,9 @@ public struct ReceiverGate: Sendable, Hashable {
     /// A breaker that is open this long has had two failed trials. One that closes earlier does not make the receiver's waiting deliveries
     /// due: if only some of them fail, they would use up their attempts while the others close the breaker again and again.
     private static let longFailure = Duration.seconds(20)
+    /// The least time between two such moments. Otherwise deliveries that always fail, if they are enough to fail two trials, would use up
+    /// their attempts in minutes.
+    private static let betweenReturns = Duration.seconds(3600)
 
     /// - Parameter most: the most attempts in flight.
     public init(_ receiver: String, most: Int = .max) {
@@ -89,8 +95,11 @@ public struct ReceiverGate: Sendable, Hashable {
         case .answer:
             failures = 0
             closeBreaker(&change)
-            if outcome.isDelivered, let closed = change.closed, let until = closed.until {
-                change.isBack = until - closed.since >= Self.longFailure
+            if outcome.isDelivered, let closed = change.closed, let until = closed.until,
+                until - closed.since >= Self.longFailure, wasBack.map({ now - $0 >= Self.betweenReturns }) ?? true
+            {
+                change.isBack = true
+                wasBack = now
             }
         case .unrelated:
             // Only an attempt at the receiver itself is a trial. If none comes, the others must not stay one at a time.
@@ -184,6 +193,7 @@ public struct ReceiverGate: Sendable, Hashable {
     public mutating func correctFutureTimes(to now: Timestamp) {
         pace.correctFutureTimes(to: now)
         refusalsIgnoredBefore = min(refusalsIgnoredBefore, now)
+        wasBack = wasBack.map { min($0, now) }
         for (cause, stop) in stops { stops[cause] = stop.correctingFutureTimes(to: now) }
     }
 

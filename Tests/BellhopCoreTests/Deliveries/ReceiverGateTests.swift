@@ -22,6 +22,19 @@ import Testing
         return gate
     }
 
+    /// Lets trials of an open breaker fail one after another, and the next one end with an outcome.
+    private func end(
+        _ gate: inout ReceiverGate, _ now: inout Timestamp, after trials: Int, with outcome: Outcome
+    ) -> ReceiverGate.Change {
+        var change = ReceiverGate.Change()
+        for outcome in Array(repeating: Self.timeout, count: trials) + [outcome] {
+            now = gate.room(inFlight: 0, most: 8, at: now).next ?? now
+            gate.began(at: now)
+            change = gate.ended(outcome, began: now, at: now)
+        }
+        return change
+    }
+
     @Test func `the breaker opens at the fifth failure in a row, and after its time lets one attempt through`() {
         var four = failing(4)
         let free = room(&four, 3)
@@ -56,18 +69,36 @@ import Testing
         for (outcome, isMade) in [(Outcome.delivered(Receipt("ok")), true), (Self.refused, false)] {
             var gate = failing(5)
             var now = start + .seconds(4)
-            for _ in 0..<trials {
-                now = gate.room(inFlight: 0, most: 8, at: now).next ?? now
-                gate.began(at: now)
-                _ = gate.ended(Self.timeout, began: now, at: now)
-            }
-            now = gate.room(inFlight: 0, most: 8, at: now).next ?? now
-            gate.began(at: now)
-            let change = gate.ended(outcome, began: now, at: now)
+            let change = end(&gate, &now, after: trials, with: outcome)
             #expect(change.closed != nil && change.isBack == (isMade && trials >= 2))
             let next = gate.ended(outcome, began: now, at: now)
             #expect(!next.isBack)
         }
+    }
+
+    @Test func `a receiver is back at most once an hour, also if the clock is set back`() {
+        var gate = failing(5)
+        var now = start + .seconds(4)
+        /// Many deliveries always fail, and some others are made.
+        func returns(until end: Timestamp) -> [Timestamp] {
+            var found: [Timestamp] = []
+            while now < end {
+                let change = self.end(&gate, &now, after: 3, with: .delivered(Receipt("ok")))
+                if change.isBack { found.append(now) }
+                for _ in 0..<ReceiverGate.maxFailures {
+                    gate.began(at: now)
+                    _ = gate.ended(Self.timeout, began: now, at: now)
+                }
+            }
+            return found
+        }
+        let found = returns(until: start + .seconds(4 * 3600))
+        #expect(found.count == 4)
+        #expect(zip(found, found.dropFirst()).allSatisfy { $1 - $0 >= .seconds(3600) })
+        now = start - .days(1)
+        gate.correctFutureTimes(to: now)
+        let later = returns(until: now + .seconds(5000))
+        #expect(later.count == 1)
     }
 
     @Test func `a rest is kept although the outcome of the write that asked for it is unknown`() {
