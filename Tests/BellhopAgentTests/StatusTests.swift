@@ -210,7 +210,7 @@ import Testing
         let now = TestClock().now
         func needs(
             _ failure: Failure?, waits seconds: Int, tried: Int? = nil, next: Int? = nil, paused: ReceiverStop.Cause? = nil,
-            until: Int? = nil
+            until: Int? = nil, agent: JSON.Object? = [:], pauses: [Pause] = []
         ) -> [String] {
             var status = StoreStatus(sources: [], rules: [], stops: [], deliveries: [:], events: 0, unrouted: 0)
             if let paused {
@@ -223,7 +223,8 @@ import Testing
                     receiver: "chat", waiting: 1, since: now - .seconds(seconds), firstAttempt: tried.map { now - .seconds($0) },
                     failure: failure, next: next.map { now + .seconds($0) })
             ]
-            return StatusNeeds.sentences(status, agent: [:], at: now)
+            status.pauses = pauses
+            return StatusNeeds.sentences(status, agent: agent, at: now)
         }
         let refusal = Failure(.unauthenticated, .pauseConnection, "It does not accept the password.")
         #expect(
@@ -243,6 +244,9 @@ import Testing
             needs(silence, waits: 900, next: 30, paused: .failures, until: 90) == [
                 "\(sentence) It is tried next at \(now + .seconds(90))."
             ])
+        // Nothing says when an agent runs again, or when writes go on.
+        #expect(needs(silence, waits: 900, next: 600, agent: nil) == [StatusNeeds.noAgent, sentence])
+        #expect(needs(silence, waits: 900, next: 600, pauses: [Pause(.writes, since: now, reason: "")]) == [sentence])
         // It waits for its turn, or a person wants it to wait.
         #expect(needs(nil, waits: 900) == [])
         #expect(needs(silence, waits: 900, paused: .person) == [])

@@ -31,6 +31,8 @@ public enum StatusNeeds {
             )
         }
         let paused = Set(stops.filter(\.cause.isPause).map(\.receiver))
+        // Without an agent nothing is tried, and while writes are paused, perhaps not this delivery.
+        let knowsNext = agent != nil && !status.pauses.contains { $0.subject == .writes }
         for backlog in status.backlog where !paused.contains(backlog.receiver) {
             guard let failure = backlog.failure else { continue }
             if backlog.isUnusable {
@@ -42,7 +44,7 @@ public enum StatusNeeds {
                     .max()
                 sentences.append(
                     "A delivery to \(backlog.receiver) keeps failing: " + ended(failure.message)
-                        + (next.map { $0 > now ? " It is tried next at \($0)." : "" } ?? ""))
+                        + (next.map { knowsNext && $0 > now ? " It is tried next at \($0)." : "" } ?? ""))
             }
         }
         for pause in status.pauses where !pause.isByPerson {
