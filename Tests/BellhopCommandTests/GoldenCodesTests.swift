@@ -16,7 +16,7 @@ import Testing
     @Test func `every code occurs on a golden page`() throws {
         let pages = try Self.texts(in: ["Tests/BellhopCommandTests/Golden", "Tests/BellhopRulesTests/Golden"], ending: ".txt")
             .joined(separator: "\n")
-        let codes = try Self.codes()
+        let codes = try Self.codes.get()
         #expect(codes.count > 110, "the search no longer finds the codes")
         let missing = codes.filter { !pages.contains("[\($0)]") && Self.unreachable[$0] == nil }.sorted()
         #expect(missing.isEmpty, "add a command that prints it to a page in Tests/BellhopCommandTests/Golden, and record it")
@@ -32,13 +32,13 @@ import Testing
                 return names.matches(of: /`([a-z0-9-]+)`/).map { String($0.1) }
             })
         #expect(!explained.isEmpty)
-        let unknown = explained.subtracting(try Self.codes()).sorted()
+        let unknown = explained.subtracting(try Self.codes.get()).sorted()
         #expect(unknown == [])
     }
 
     @Test func `every code exempt from the pages exists and has no page`() throws {
         let pages = try Self.texts(in: ["Tests/BellhopCommandTests/Golden"], ending: ".txt").joined(separator: "\n")
-        let codes = try Self.codes()
+        let codes = try Self.codes.get()
         for code in Self.unreachable.keys {
             #expect(codes.contains(code), "\(code) does not exist")
             #expect(!pages.contains("[\(code)]"), "\(code) has a page")
@@ -46,8 +46,10 @@ import Testing
     }
 
     /// The codes in the sources: after `code:`, as the first argument of a function that reports a mistake, and as raw values of enums
-    /// of codes.
-    private static func codes() throws -> Set<String> {
+    /// of codes. Found once, because the search takes seconds.
+    private static let codes = Result { try findCodes() }
+
+    private static func findCodes() throws -> Set<String> {
         var codes: Set<String> = []
         for text in try texts(in: ["Sources"], ending: ".swift") {
             for found in text.matches(of: /\bcode:\s*([^,\n]*)/) {
