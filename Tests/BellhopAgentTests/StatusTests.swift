@@ -69,6 +69,18 @@ import Testing
         #expect(needs.first?.contains("`urgency`") == true)
     }
 
+    @Test func `a silence that begins later is shown after the active ones, and is not active`() async throws {
+        let (store, clock) = (try Stores.inMemory(), TestClock())
+        for (id, delay, span) in [("over", -60, 60), ("later", 60, 120), ("now", 0, 60)] {
+            let (starts, ends) = (clock.now + .seconds(delay), clock.now + .seconds(delay + span))
+            _ = try await store.add(Silence(id: id, when: nil, starts: starts, ends: ends, by: "ann"), at: starts)
+        }
+        let silences = try await Inquirer(store: store, clock: clock).status()["silences"].elements
+        #expect(silences.map { $0["id"].textOrEmpty } == ["now", "later"])
+        #expect(silences.map { $0["active"] } == [true, false])
+        #expect(silences.last?["starts"] == .string((clock.now + .seconds(60)).rfc3339))
+    }
+
     @Test func `an agent that has the store and does not answer is named, with what to do`() async throws {
         let status = try await Inquirer(store: Stores.inMemory(), clock: TestClock(), silentAgent: 7).status()
         #expect(

@@ -39,6 +39,29 @@ import Testing
             ])
     }
 
+    @Test func `the status page says when a planned silence begins, and its short form names the first of several`() {
+        func silence(_ id: String, _ members: JSON.Object = [:]) -> JSON {
+            var silence: JSON.Object = ["id": .string(id), "starts": "2026-01-05T09:10:00Z", "ends": "2026-01-05T10:10:00Z"]
+            silence["by"] = "ann"
+            silence["active"] = false
+            for (name, value) in members { silence[name] = value }
+            return .object(silence)
+        }
+        let status: JSON = [
+            "silences": [silence("a", ["reason": "move"]), silence("b", ["problem": "no field"]), silence("c")]
+        ]
+        let page = StatusPage(status: status, zone: .utc, width: nil)
+        let times = "begins 2026-01-05 09:10:00 and ends 2026-01-05 10:10:00, by ann, and covers every message"
+        #expect(
+            page.whole.filter { $0.hasPrefix("Silence ") } == [
+                "Silence a \(times): move.",
+                "Silence b \(times), but would keep nothing back because of a mistake.", "Silence c \(times).",
+            ])
+        let short = page.short(lines: 20)
+        #expect(short.filter { $0.hasPrefix("Silence ") } == ["Silence a \(times): move."])
+        #expect(short.contains("and 2 more silences begin later: `bellhop status --all`"))
+    }
+
     @Test func `the silences and paused rules that are not listed are counted`() {
         let time: JSON = "2026-01-05T09:10:00Z"
         let silences = (1...12).map { number -> JSON in ["id": .string("\(number)"), "ends": time, "by": "ann"] }

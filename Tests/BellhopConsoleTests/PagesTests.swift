@@ -387,6 +387,16 @@ import Testing
         ] { #expect(page.contains(part), "\(part)") }
     }
 
+    @Test func `the overview says when a planned silence begins`() async throws {
+        let starts = fixture.clock.now + .seconds(3600)
+        let silence = Silence(when: nil, starts: starts, ends: starts + .seconds(60), reason: "", by: "")
+        _ = try await fixture.view.ask(.addSilence(silence))
+        let browser = try await fixture.logIn(as: .viewer)
+        let time = "<time datetime=\"\(starts.rfc3339)\">"
+        #expect(await browser.get("/").text.contains(">Silence</a> begins \(time)"))
+        #expect(await browser.get("/", language: "de").text.contains(">Stummschaltung</a> beginnt \(time)"))
+    }
+
     @Test func `the overview shows the notices about sources`() async throws {
         let fixture = try await ConsoleFixture(facts: ["notices": ["incidents": ["Comments produce <no> events."]]])
         let scope = Scope(instance: "https://acme.example", user: "ada", kind: "table", query: "")

@@ -113,7 +113,8 @@ public struct Inquirer: Sendable {
         var facts = agent?.facts()
         if let trouble = facts?["store_trouble"]?.asObject { facts?["store_trouble"] = .object(await withCheck(trouble)) }
         let silences = json(of: known.silences.filter { $0.silence.isActive(at: now) }, at: now)
-        status["silences"] = .array(silences)
+        let planned = json(of: known.silences.filter { $0.silence.starts > now }, at: now)
+        status["silences"] = .array(silences + planned)
         let needs =
             StatusNeeds.sentences(known, agent: facts, silentAgent: silentAgent, at: now)
             + silences.compactMap(StatusNeeds.refusedSilence)

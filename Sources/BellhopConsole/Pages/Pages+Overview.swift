@@ -57,7 +57,7 @@ extension Pages {
     /// The most pauses and silences that the overview names.
     private static let maxStops = 20
 
-    /// What is paused, stopped or silenced now; empty if nothing is.
+    /// What is paused, stopped or silenced now, and the silences that begin later; empty if there is nothing.
     private static func stops(_ context: PageContext, _ status: JSON) -> HTML {
         let t = context.t
         let paused = status["paused"].elements.map { pause -> HTML in
@@ -72,7 +72,9 @@ extension Pages {
             return "\(t("Receiver")) <a href=\"/receivers\">\(stop["receiver"].textOrEmpty)</a>: \(why)"
         }
         let silences = status["silences"].elements.map { silence -> HTML in
-            "<a href=\"/silences\">\(t("Silence"))</a> \(t("until")) \(context.time(silence["ends"])): \(covered(silence, t))"
+            let begins: HTML = silence["active"] == false ? "\(t("begins")) \(context.time(silence["starts"])), " : ""
+            return
+                "<a href=\"/silences\">\(t("Silence"))</a> \(begins)\(t("until")) \(context.time(silence["ends"])): \(covered(silence, t))"
         }
         let all = paused + stopped + silences
         if all.isEmpty { return "" }

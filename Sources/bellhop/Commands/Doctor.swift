@@ -107,7 +107,7 @@ struct Doctor: DataCommand {
                 "\(name.map { "rule \($0) is" } ?? "writes to tasks are") paused\(pause["reason"].textOrEmpty.afterColon)",
                 remedy: "`bellhop resume \(name ?? "--writes")` ends it")
         }
-        let silences = status["silences"].elements.map { silence in
+        let silences = status["silences"].elements.filter { $0["active"] != false }.map { silence in
             let id = silence["id"].textOrEmpty
             return Finding(
                 "silences", .note, "silence \(id) keeps messages back until \(silence["ends"].textOrEmpty)",

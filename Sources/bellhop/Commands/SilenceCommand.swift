@@ -189,6 +189,9 @@ struct SilenceEnd: DataCommand {
     func run() async throws {
         let answer = try await config.storeLink().answer(.endSilence(id))
         if output.json { return Console.json(answer) }
+        if let record = SilenceRecord(json: answer), record.lasted.ends < record.silence.starts {
+            return Console.data("Silence \(record.silence.id.visible) is cancelled: it had not begun.")
+        }
         let kept = answer["kept"]?.asInt ?? 0
         Console.data(
             "Silence \(answer["id"].textOrEmpty) has ended. It kept back \(kept == 0 ? "nothing" : counted(kept, "delivery", "deliveries"))."

@@ -23,7 +23,7 @@ struct StatusPage {
         parts([
             head, lines(ofNeeds: beside, atMost: .max), sources(limit: .max), notices(limit: .max), rules(limit: .max),
             waits(limit: .max), upcoming,
-            quiet(limit: .max) + paused + stopped(allStopped, limit: .max), totals(limit: .max),
+            quiet(limit: .max) + paused + planned(limit: .max) + stopped(allStopped, limit: .max), totals(limit: .max),
         ])
     }
 
@@ -43,7 +43,7 @@ struct StatusPage {
         let (needs, notices) = (self.lines(ofNeeds: beside, atMost: 3), self.notices(limit: 2))
         let stopped =
             waits(limit: 3) + quiet(limit: 2) + paused.map { $0.singleLine.cutBetweenWords(to: width ?? .max) }
-            + self.stopped(allStopped, limit: 2)
+            + planned(limit: 2) + self.stopped(allStopped, limit: 2)
         // Reserve a blank line before each part, and the headings of both tables.
         let others = [head, totals, needs, notices, stopped].filter { !$0.isEmpty }
         let room = max(lines - others.reduce(0) { $0 + $1.count } - others.count - 1 - 2, 4)
@@ -169,7 +169,7 @@ struct StatusPage {
     private var allPauses: [JSON] { status["paused"].elements }
 
     private var silences: [String] {
-        let all = status["silences"].elements
+        let all = status["silences"].elements.filter { $0["active"] != false }
         let shown = all.prefix(Self.maxPauses).map { silence in
             let reason = silence["reason"].textOrEmpty.afterColon
             let kept = counted(silence["kept"]?.asInt ?? 0, "delivery", "deliveries")
@@ -180,6 +180,19 @@ struct StatusPage {
         }
         let more = all.count - shown.count
         return listed(shown, more, "more silence is", "more silences are", "active: `bellhop silence list` lists them.")
+    }
+
+    /// A sentence for each silence that begins later, truncated to one line in the short form.
+    private func planned(limit: Int) -> [String] {
+        let (shown, more) = cut(status["silences"].elements.filter { $0["active"] == false }, limit: limit)
+        let lines = shown.map { silence in
+            let mistake = silence["problem"] == nil ? "" : ", but would keep nothing back because of a mistake"
+            return "Silence \(silence["id"].textOrEmpty) begins \(silence["starts"].words(in: zone)) and ends "
+                + "\(silence["ends"].words(in: zone)), by \(silence["by"].textOrEmpty), and covers "
+                + "\(SilenceList.covered(silence))\(mistake)\(silence["reason"].textOrEmpty.afterColon)."
+        }
+        if limit == .max { return wrapped(lines) }
+        return lines.map { $0.singleLine.cutBetweenWords(to: width ?? .max) } + rest(more, "more silences begin later")
     }
 
     private func lines(ofPauses pauses: [JSON]) -> [String] {
