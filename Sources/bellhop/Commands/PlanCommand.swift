@@ -58,7 +58,7 @@ struct PlanCommand: DataCommand {
         if output.json {
             Console.json(plan.json)
         } else {
-            PlanPage(plan: plan, zone: link.zone, isMarkdown: markdown).print()
+            PlanPage(plan: plan, zone: link.zone, isMarkdown: markdown, missingStore: link.hasRun ? nil : link.store).print()
         }
         if !plan.isEmpty { throw ExitCode(2) }
     }

@@ -7,8 +7,14 @@ struct PlanPage {
     let plan: Plan
     let zone: TimeZoneTable
     let isMarkdown: Bool
+    /// The path of the store if it does not exist yet.
+    let missingStore: String?
 
     func print() {
+        if let missingStore {
+            Console.data("There is no store \(name(missingStore)) yet, because no agent has run here: everything is new.")
+            if isMarkdown { Console.data("") }
+        }
         if plan.isEmpty { return Console.data("Nothing changes.") }
         part("Rules", plan.rules.map(line))
         part("Sources", lines(plan.sources) + plan.baselines.map { ("~", name($0) + ": its next poll makes a baseline") })
