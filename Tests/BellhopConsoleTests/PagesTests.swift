@@ -145,6 +145,18 @@ import Testing
         #expect(rows.first?.contains("neuer Versuch") == true && rows.last?.contains("200 from ops") == true)
     }
 
+    @Test func `the page of a delivery calls its error a past one once it is done`() async throws {
+        _ = try await fixture.happen(["Printer"], initial: .available)
+        let browser = try await fixture.logIn(as: .viewer)
+        let id = await fixture.deliveryID()
+        try await fixture.finishNext(.retry(at: fixture.clock.now, Failure(.serverError, .retry(after: nil), "ops answers 500.")))
+        #expect(await browser.get("/deliveries/\(id)").text.contains("<dt>Error</dt>"))
+        try await fixture.finishNext(.done(Receipt("200 from ops")))
+        let done = await browser.get("/deliveries/\(id)").text
+        #expect(done.contains("<dt>Past error</dt>") && !done.contains("<dt>Error</dt>"))
+        #expect(await browser.get("/deliveries/\(id)", language: "de").text.contains("<dt>Früherer Fehler</dt>"))
+    }
+
     @Test func `the list of deliveries shows why one failed, and of one that is done what was sent`() async throws {
         _ = try await fixture.happen(["Mail & <b>more</b>"], initial: .available)
         let browser = try await fixture.logIn(as: .viewer)

@@ -96,6 +96,7 @@ extension Pages {
         let row = try await Operations.delivery(context.call(path: ["delivery": id]))
         let (whole, state) = (row["id"].textOrEmpty, DeliveryState(rawValue: row["state"].textOrEmpty))
         let task = row["task"]
+        let errorName = state == .done || state == .joined ? t("Past error") : t("Error")
         let facts = context.facts([
             (t("State"), context.state(of: row)), (t("Action"), "\(row["action"].textOrEmpty)"),
             (t("Receiver"), "\(row["receiver"].textOrEmpty)"), (t("Rule"), context.ruleLink(row["rule"].textOrEmpty)),
@@ -109,7 +110,7 @@ extension Pages {
             (t("Created"), context.time(row["created"])), (t("Attempts"), "\(row["attempts"].shown)"),
             (t("Next attempt"), nextAttempt(context, row)),
             (t("Finished"), row["finished"]?.asString == nil ? nil : context.time(row["finished"])),
-            (t("Error"), (row["error"]?["message"]?.asString).map { "\($0)" }), (t("Receipt"), receipt(context, row)),
+            (errorName, (row["error"]?["message"]?.asString).map { "\($0)" }), (t("Receipt"), receipt(context, row)),
             (t("Silences"), (row["silence"]?.asString).map { "\($0)" }),
         ])
         let address = "/deliveries/" + whole
