@@ -52,6 +52,20 @@ import Testing
         #expect(ExplanationPage(zone: zone, isWhole: false).lines(delivery, rule: nil)[0].contains(localMessage))
     }
 
+    @Test func `the explanation of an event that no rule matches shows the command that says why`() {
+        func lines(_ data: JSON.Object) -> [String] {
+            let event = Event(
+                id: Event.ID(String(repeating: "f", count: 32)), type: .taskCreated, source: "work", subject: "a",
+                time: Timestamp(seconds: 0), data: data)
+            let facts = ExplanationFacts(events: [StoredEvent(sequence: 1, event: event)])
+            let explanation = Explanation(facts, by: nil, at: Timestamp(seconds: 0))
+            return ExplanationPage(zone: .utc, isWhole: false).lines(explanation)
+        }
+        let task: JSON = ["id": "a", "number": "INC0010001", "title": "Printer", "fields": [:]]
+        #expect(lines(["task": task]).last == "  No rule matches it: `bellhop explain INC0010001 --rule RULE` says why.")
+        #expect(lines([:]).last == "  No rule matches it: `bellhop explain ffffffffffff --rule RULE` says why.")
+    }
+
     @Test func `an explanation says why a delivery is dead that ended after its last attempt`() {
         var delivery = ExplainedDelivery(
             id: String(repeating: "f", count: 32), rule: "tell", occasion: Occasion.ID("event/e"), step: StepPath(index: 0),

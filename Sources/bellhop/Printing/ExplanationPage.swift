@@ -28,11 +28,20 @@ struct ExplanationPage {
         var lines = [head(event)]
         let rules = account.rules.filter { isWhole || $0.isRelevant }
         if rules.isEmpty {
-            lines.append(lacksRules ? "  No rule left a record of it." : "  No rule matches it: --rule R says why.")
+            lines.append(
+                lacksRules
+                    ? "  No rule left a record of it."
+                    : "  No rule matches it: `bellhop explain \(Self.subject(of: event)) --rule RULE` says why.")
         }
         for rule in rules { lines += self.lines(rule) }
         for event in account.caused { lines.append("  caused " + head(event.event)) }
         return lines
+    }
+
+    /// The number of the event's task, or otherwise the start of the event's id, as `bellhop explain` takes it.
+    private static func subject(of event: Event) -> String {
+        let number = event.task?.number ?? ""
+        return number.isEmpty ? String(event.id.text.prefix(12)) : number.singleLine.visible
     }
 
     func head(_ event: Event) -> String {
