@@ -89,7 +89,7 @@ struct DeliveryDecision: ParsableArguments {
     private func refusals(
         of command: DeliveryCommand, among ids: [String], _ decided: [JSON], _ link: StoreLink
     ) async throws(CommandError) -> [String] {
-        var groups: [(state: DeliveryState, reason: String?, ids: [String])] = []
+        var groups: [(state: DeliveryState, reason: String?, ids: [String], events: [String])] = []
         for id in ids.prefix(Self.maxShown) {
             let delivery = try await link.rows(.deliveries(DeliveryQuery(id: id, limit: 1))).first
             guard let state = delivery?["state"]?.asString.flatMap(DeliveryState.init(rawValue:)), !command.states.contains(state)
@@ -102,22 +102,28 @@ struct DeliveryDecision: ParsableArguments {
             // The retry itself drops an outdated message.
             let reason = state == .dropped && message == Failure.outdated.message ? message : nil
             if reason == nil, decided.contains(.string(whole)) { continue }
+            let event = Occasion.ID(delivery?["occasion"]?.asString ?? "").event.map { String($0.text.prefix(12)) } ?? "EVENT"
             if let place = groups.firstIndex(where: { $0.state == state && $0.reason == reason }) {
                 groups[place].ids.append(short)
+                if !groups[place].events.contains(event) { groups[place].events.append(event) }
             } else {
-                groups.append((state, reason, [short]))
+                groups.append((state, reason, [short], [event]))
             }
         }
-        return groups.map { state, reason, ids in
+        return groups.map { state, reason, ids, events in
             let subject = ids.count == 1 ? "Delivery \(ids[0]) is" : "Deliveries \(ids.joined(separator: ", ")) are"
             return "\(subject) `\(state.rawValue)`"
-                + (reason.map { ": \($0)" } ?? " and \(Self.refusal(of: command, for: state))")
+                + (reason.map { ": \($0)" } ?? " and \(Self.refusal(of: command, for: state, events: events))")
         }
     }
 
     /// Why no delivery in this state can be retried or dropped, and what to do instead, as the rest of a sentence.
-    private static func refusal(of command: DeliveryCommand, for state: DeliveryState) -> String {
-        let (over, replay) = ("nothing is done for it any more", "`bellhop replay EVENT` routes its event again")
+    private static func refusal(
+        of command: DeliveryCommand, for state: DeliveryState, events: [String] = ["EVENT"]
+    ) -> String {
+        let over = "nothing is done for it any more"
+        let whose = events.count == 1 ? "its event" : "their events"
+        let replay = "`bellhop replay \(events.joined(separator: " "))` routes \(whose) again"
         let advice =
             switch state {
             // Of these, only a waiting one is refused, for a retry.
