@@ -62,7 +62,7 @@ public enum RuleLoading {
                 name: source.name, kind: entry.kind, connection: entry.connection, schema: source.schema, scope: source.scope.id,
                 user: source.user ?? source.scope.user, instance: source.scope.instance, shows: source.shows,
                 comments: manifest.comments.with(entry.settings), labels: manifest.labels.with(entry.settings),
-                isUserKnown: source.user != nil)
+                isUserKnown: source.user != nil, taskClass: entry.settings.text("table") ?? "task")
         }
         facts += configuration.inbound.sources.map { name in
             let tasks = configuration.inbound.tasks[name]

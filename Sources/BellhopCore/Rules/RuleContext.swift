@@ -18,11 +18,13 @@ public struct RuleContext: Sendable {
         public var comments: Ability
         /// Whether its tasks have labels in addition to values.
         public var labels: Ability
+        /// The class of a task in a test that names none.
+        public var taskClass: String
 
         public init(
             name: String, kind: String, connection: String, schema: TaskSchema, scope: Scope.ID, user: String,
             instance: String = "test", shows: RecordKind = .tasks, comments: Ability = .yes, labels: Ability = .yes,
-            isUserKnown: Bool = true
+            isUserKnown: Bool = true, taskClass: String = "task"
         ) {
             self.isUserKnown = isUserKnown
             self.name = name
@@ -35,6 +37,7 @@ public struct RuleContext: Sendable {
             self.shows = shows
             self.comments = comments
             self.labels = labels
+            self.taskClass = taskClass
         }
     }
 

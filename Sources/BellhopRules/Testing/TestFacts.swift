@@ -21,9 +21,10 @@ struct TestFacts: ProblemCollector {
                 "wrong-type", "a task must be a mapping, not \(node.kind)", at: node,
                 help: "such as `{id: a1, number: INC0010021}`")
         }
-        let schema = facts(of: source).schema
+        let facts = facts(of: source)
+        let schema = facts.schema
         // A class marks the task as fully read; one without counts as known only from the listing.
-        var task = base ?? Snapshot(key: "task", className: "task")
+        var task = base ?? Snapshot(key: "task", className: facts.taskClass)
         var given: Set<String> = []
         for pair in mapping {
             let text = pair.value.isNull ? "" : pair.value.scalarText ?? ""

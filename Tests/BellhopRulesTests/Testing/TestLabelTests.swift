@@ -2,6 +2,22 @@ import BellhopCore
 import BellhopRules
 import Testing
 
+/// Tasks in the tests of rules have the class that their source would read.
+@Suite struct `Classes in tests` {
+    private func problems(_ className: String, of task: String) throws -> [String] {
+        var context = Fixture.context()
+        context.sources[1].taskClass = "incident"
+        let rule = "rule: r\nfrom: incidents\non: task_created\nwhen: task.class == '\(className)'\ndo: [{log: x}]"
+        let test = "tests: [{name: t, given: [{task_created: {task: \(task)}}], expect: [{log: x}]}]"
+        return try Fixture.results(test, of: rule, in: context).flatMap(\.problems).map(\.message)
+    }
+
+    @Test func `a task without a class has that of its source`() throws {
+        #expect(try problems("incident", of: "{id: a1}") == [])
+        #expect(try problems("problem", of: "{id: a1, class: problem}") == [])
+    }
+}
+
 /// The labels of tasks in the tests of rules are those that a source would read.
 @Suite struct `Labels in tests` {
     private func problems(_ rule: String, _ given: String, expect: String) -> [String] {
