@@ -15,7 +15,7 @@ struct TestCaseReader: ProblemCollector {
     mutating func read(_ node: Node) -> TestCase? {
         let settings = self.settings(node, as: TestKeys.test, of: "a test")
         if let node = node["only"] { narrow(to: settings.texts("only"), node) }
-        present = settings.text("at").flatMap { Timestamp(rfc3339: $0) }
+        present = settings.text("at").flatMap { Timestamp($0, in: context.timeZone) }
         let given = (node["given"].flatMap { list($0, "`given`") } ?? []).compactMap { step($0) }
         let expected = expectations(node["expect"].flatMap { list($0, "`expect`") } ?? [])
         guard let name = settings.text("name"), let at = settings.text("at"), let start = moment(at, node["at"] ?? node) else {
@@ -68,7 +68,7 @@ struct TestCaseReader: ProblemCollector {
     }
 
     mutating func moment(_ text: String, _ node: Node) -> Timestamp? {
-        if let moment = Timestamp(rfc3339: text) { return moment }
+        if let moment = Timestamp(text, in: context.timeZone) { return moment }
         return refuse("wrong-value", "`\(text)` is not a time", at: node, help: "such as 2026-01-05T09:00:00Z")
     }
 

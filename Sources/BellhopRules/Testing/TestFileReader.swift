@@ -72,7 +72,7 @@ struct TestFileReader: ProblemCollector {
         }
         let entries = values.map { reading.entries(Settings(["calendars": $0]).record("calendars"), node, &reader) } ?? []
         // Recurring holidays are computed up to ten years after the latest start of a test.
-        let starts = root["tests"]?.items?.compactMap { $0["at"]?.scalarText.flatMap { Timestamp(rfc3339: $0) } }
+        let starts = root["tests"]?.items?.compactMap { $0["at"]?.scalarText.flatMap { Timestamp($0, in: context.timeZone) } }
         let latest = max(starts?.max() ?? TestKeys.start, TestKeys.start)
         var calendars: [String: WorkCalendar] = [:]
         if reader.diagnostics.hasErrors {

@@ -17,6 +17,16 @@ import Testing
         #expect(problems(given + "    expect: []\n") == ["`notify` happened but was not expected"])
     }
 
+    @Test func `the times of a test without an offset are in the time zone of the rules`() {
+        let times = "at: 2026-01-05 07:59\n    silences: [{starts: 2026-01-05 08:00, ends: \"2026-01-05T09:00\"}]\n"
+        let given =
+            "    given:\n      - at: 2026-01-05T06:59:30Z\n" + Self.event("a") + "      - at: 2026-01-05 08:00:00\n"
+            + Self.event("b")
+        let test = "  - name: t\n    \(times)\(given)      - at: 2026-01-05T08:00:00Z\n\(Self.event("c"))"
+        let expect = "    expect: [{notify: {title: a}}, {notify: {title: c}}]\n"
+        #expect(Fixture.problems("timezone: Europe/Berlin\ntests:\n\(test)\(expect)", of: Self.rule) == [])
+    }
+
     @Test func `a test can demand that a message is kept back`() {
         let given =
             "    given:\n" + Self.event("a") + "      - silence: {for: 1h, when: task.id == 'b'}\n" + Self.event("b")
