@@ -18,6 +18,8 @@ extension RuleReader {
         }
         checkTask(of: pair, trigger, steps.compiler.names)
         let until = mapping["until"].map { self.until($0.value, &steps.compiler) } ?? .standard
+        // Without `until`, an answer ends the escalation.
+        if mapping["until"] == nil { warnOfComments(steps.compiler.names.sources, at: pair.key) }
         let items = pair.value.mapping == nil ? pair.value.items ?? [] : [pair.value]
         guard !items.isEmpty else {
             let isEmpty = pair.value.items != nil

@@ -18,17 +18,19 @@ import Testing
 
     @Test func `counting comments as answers is a warning if the source reports no comments`() throws {
         let without = Ability.setting("journal", values: ["comments"], line: "journal: [comments]")
-        #expect(
-            try Self.warnings("until: answered", sources: [without]) == [
-                "comments do not count as answers here: source `s0` reports no comments; in bellhop.yaml add `journal: [comments]` to source `s0`"
-            ])
+        for until in ["until: answered", ""] {
+            #expect(
+                try Self.warnings(until, sources: [without]) == [
+                    "comments do not count as answers here: source `s0` reports no comments; in bellhop.yaml add `journal: [comments]` to source `s0`"
+                ])
+        }
         #expect(
             try Self.warnings("until: answered || task.state == 6", sources: [.no, .no]) == [
                 "comments do not count as answers here: sources `s0`, `s1` report no comments; "
             ])
         #expect(try Self.warnings("until: answered", sources: [without, .yes]) == [])
         #expect(try Self.warnings("until: task.state == 6", sources: [without]) == [])
-        #expect(try Self.warnings("", sources: [without]) == [])
+        #expect(try Self.warnings("", sources: [.yes]) == [])
     }
 
     @Test func `the stored text of an escalation is read back as the same rule`() throws {
