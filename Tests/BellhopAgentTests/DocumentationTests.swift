@@ -50,7 +50,7 @@ import Testing
     /// The guide whose rules use events and permissions that bellhop.yaml declares.
     private static let declaring = "Events-and-programs"
 
-    @Test(arguments: [("Rules-cookbook", 10), ("Conversations-and-pauses", 3), (declaring, 3)])
+    @Test(arguments: [("Rules-cookbook", 10), ("Conversations-and-pauses", 3), (declaring, 3), ("Testing-rules", 1)])
     func `the rules of a guide pass their tests, with and without a configuration`(_ page: String, _ least: Int) async throws {
         let listings = try DocumentationPage(page).listings.filter { $0.language == "yaml" }
         var rules: [RuleFile] = []
